@@ -1,0 +1,147 @@
+package guard
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// fieldSet finds a record's fields by their JSON names: conditions, patches and both
+// stores speak of fields by name, and this is the one place that knows which there are.
+type fieldSet struct {
+	names  []string
+	index  map[string]int
+	record reflect.Type
+}
+
+var (
+	guardFields = fieldsOf(reflect.TypeFor[Guard]())
+	rowFields   = fieldsOf(reflect.TypeFor[Row]())
+)
+
+func fieldsOf(t reflect.Type) fieldSet {
+	fs := fieldSet{index: map[string]int{}, record: t}
+	for i := range t.NumField() {
+		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		if name == "-" {
+			continue
+		}
+		fs.names = append(fs.names, name)
+		fs.index[name] = i
+	}
+	return fs
+}
+
+// get returns the value of a field, or of a field of a map: "run.id". It is the zero
+// Value when the field is not set.
+func (fs fieldSet) get(rec reflect.Value, path string) reflect.Value {
+	name, rest, nested := strings.Cut(path, ".")
+	i, ok := fs.index[name]
+	if !ok {
+		panic(fmt.Sprintf("guard: %s has no field %q", fs.record, name))
+	}
+	v := rec.Field(i)
+	if v.IsZero() {
+		return reflect.Value{}
+	}
+	if nested {
+		return fieldsOf(v.Elem().Type()).get(v.Elem(), rest)
+	}
+	return v
+}
+
+// diff returns the patch that turns one record into the other. A field that becomes zero
+// is removed: zero and absent are the same everywhere.
+func (fs fieldSet) diff(from, to reflect.Value) Patch {
+	p := Patch{Set: map[string]any{}}
+	for _, name := range fs.names {
+		i := fs.index[name]
+		a, b := from.Field(i), to.Field(i)
+		switch {
+		case equal(a, b):
+		case b.IsZero():
+			p.Remove = append(p.Remove, name)
+		default:
+			p.Set[name] = b.Interface()
+		}
+	}
+	return p
+}
+
+func equal(a, b reflect.Value) bool {
+	if a.Kind() == reflect.Pointer {
+		return reflect.DeepEqual(a.Interface(), b.Interface())
+	}
+	return a.Equal(b)
+}
+
+// apply changes the record as the patch says.
+func (fs fieldSet) apply(rec reflect.Value, p Patch) {
+	for name, v := range p.Set {
+		rec.Field(fs.index[name]).Set(reflect.ValueOf(v))
+	}
+	for _, name := range p.Remove {
+		rec.Field(fs.index[name]).SetZero()
+	}
+	for name, n := range p.Add {
+		f := rec.Field(fs.index[name])
+		f.SetInt(f.Int() + n)
+	}
+}
+
+// holds tells whether the condition is true of the record.
+func (fs fieldSet) holds(rec reflect.Value, c Cond) bool {
+	v := fs.get(rec, c.Field)
+	if !v.IsValid() {
+		return c.Op == Missing || c.Op == MissingOrLess
+	}
+	w := reflect.ValueOf(c.Value)
+	switch c.Op {
+	case Missing:
+		return false
+	case Is:
+		return equal(v, w)
+	case Less, MissingOrLess:
+		return v.Int() < w.Int()
+	case AtLeast:
+		return v.Int() >= w.Int()
+	case Greater:
+		return v.Int() > w.Int()
+	}
+	panic(fmt.Sprintf("guard: unknown comparison %d of %q", c.Op, c.Field))
+}
+
+func diffGuards(from, to Guard) Patch {
+	return guardFields.diff(reflect.ValueOf(from), reflect.ValueOf(to))
+}
+
+func diffRows(from, to Row) Patch {
+	return rowFields.diff(reflect.ValueOf(from), reflect.ValueOf(to))
+}
+
+// Holds tells whether all conditions are true of the guard.
+func (g Guard) Holds(conds []Cond) bool { return allHold(guardFields, reflect.ValueOf(g), conds) }
+
+// Holds tells whether all conditions are true of the row.
+func (r Row) Holds(conds []Cond) bool { return allHold(rowFields, reflect.ValueOf(r), conds) }
+
+func allHold(fs fieldSet, rec reflect.Value, conds []Cond) bool {
+	for _, c := range conds {
+		if !fs.holds(rec, c) {
+			return false
+		}
+	}
+	return true
+}
+
+// Apply returns the guard as the patch makes it.
+func (g Guard) Apply(p Patch) Guard {
+	guardFields.apply(reflect.ValueOf(&g).Elem(), p)
+	return g
+}
+
+// Apply returns the row as the patch makes it.
+func (r Row) Apply(p Patch) Row {
+	rowFields.apply(reflect.ValueOf(&r).Elem(), p)
+	return r
+}
