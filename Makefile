@@ -1,0 +1,26 @@
+# One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
+.DEFAULT_GOAL := help
+.PHONY: help dev test lint fmt synth tools
+
+help: ## list the targets
+	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-6s %s\n' "$$t" "$$d"; done
+
+dev: ## run the example jobs in a local cloud (needs Go)
+	go run ./cmd/cronfence dev
+
+test: .venv/stamp ## run every test, under the race detector too (needs Go, a C compiler, Python 3.11, Node.js)
+	scripts/test
+
+lint: ## check style, imports and go.mod; changes nothing (needs Go)
+	scripts/lint
+
+fmt: ## format the Go files (needs Go)
+	scripts/lint fmt
+
+synth: ## synthesize the example app into cdk.out (needs Go, Node.js)
+	CDK_OUTDIR=cdk.out go run ./infra/app
+
+tools: .venv/stamp ## install the emulators and linters that tests start, pinned, into .venv (needs Python 3.11)
+
+.venv/stamp: scripts/requirements.txt
+	scripts/tools
