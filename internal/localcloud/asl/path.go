@@ -1,0 +1,196 @@
+package asl
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Path is a JSONPath as Step Functions takes it: names, indexes, slices, wildcards and
+// descendants below "$" (the input) or "$$" (the context object). Filters and functions
+// are refused by name.
+type Path struct {
+	text    string
+	context bool
+	steps   []step
+}
+
+type stepKind int
+
+const (
+	stepName stepKind = iota
+	stepIndex
+	stepSlice
+	stepWild
+	stepDeep // every value below, itself included
+)
+
+type step struct {
+	kind    stepKind
+	names   []string
+	indexes []int
+	from    *int
+	to      *int
+}
+
+func (p *Path) String() string { return p.text }
+
+// definite tells whether the path names at most one value.
+func (p *Path) definite() bool {
+	for _, s := range p.steps {
+		if s.kind > stepIndex || len(s.names) > 1 || len(s.indexes) > 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// UnmarshalJSON reads a path from its text.
+func (p *Path) UnmarshalJSON(b []byte) error {
+	var text string
+	if err := json.Unmarshal(b, &text); err != nil {
+		return fmt.Errorf("path %s: must be a string", b)
+	}
+	parsed, err := parsePath(text)
+	if err != nil {
+		return err
+	}
+	*p = *parsed
+	return nil
+}
+
+func parsePath(text string) (*Path, error) {
+	p := &Path{text: text}
+	rest, ok := strings.CutPrefix(text, "$")
+	if !ok {
+		return nil, fmt.Errorf("path %q: must begin with $", text)
+	}
+	if r, ok := strings.CutPrefix(rest, "$"); ok {
+		p.context, rest = true, r
+	}
+	for rest != "" {
+		steps, r, err := parseStep(rest)
+		if err != nil {
+			return nil, fmt.Errorf("path %q: %w", text, err)
+		}
+		p.steps, rest = append(p.steps, steps...), r
+	}
+	return p, nil
+}
+
+func parseStep(rest string) ([]step, string, error) {
+	var steps []step
+	if r, ok := strings.CutPrefix(rest, ".."); ok {
+		steps = append(steps, step{kind: stepDeep})
+		if strings.HasPrefix(r, "[") {
+			s, r, err := parseBracket(r)
+			return append(steps, s), r, err
+		}
+		rest = "." + r
+	}
+	switch rest[0] {
+	case '[':
+		s, r, err := parseBracket(rest)
+		return append(steps, s), r, err
+	case '.':
+		end := strings.IndexAny(rest[1:], ".[")
+		if end < 0 {
+			end = len(rest) - 1
+		}
+		name := rest[1 : 1+end]
+		switch {
+		case name == "":
+			return nil, "", fmt.Errorf("a name is missing after the dot")
+		case name == "*":
+			return append(steps, step{kind: stepWild}), rest[1+end:], nil
+		case strings.ContainsAny(name, "() '\"$@"):
+			return nil, "", fmt.Errorf("%q is not supported; the local cloud knows names, indexes, slices and *", name)
+		}
+		return append(steps, step{kind: stepName, names: []string{name}}), rest[1+end:], nil
+	}
+	return nil, "", fmt.Errorf("%q: must go on with . or [", rest)
+}
+
+// parseBracket reads one [...] with a name, index, slice, wildcard or list of the first two.
+func parseBracket(rest string) (step, string, error) {
+	inner := strings.TrimLeft(rest[1:], " ")
+	if strings.HasPrefix(inner, "?") {
+		return step{}, "", fmt.Errorf("filter %q is not supported; the local cloud knows names, indexes, slices and *", rest)
+	}
+	if strings.HasPrefix(inner, "'") || strings.HasPrefix(inner, `"`) {
+		return parseNames(inner)
+	}
+	end := strings.IndexByte(inner, ']')
+	if end < 0 {
+		return step{}, "", fmt.Errorf("%q has no closing bracket", rest)
+	}
+	body, rest := strings.TrimSpace(inner[:end]), inner[end+1:]
+	switch {
+	case body == "*":
+		return step{kind: stepWild}, rest, nil
+	case strings.Contains(body, ":"):
+		s, err := parseSlice(body)
+		return s, rest, err
+	}
+	s := step{kind: stepIndex}
+	for _, part := range strings.Split(body, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(part))
+		if err != nil {
+			return step{}, "", fmt.Errorf("[%s] is not supported; the local cloud knows names in quotes, indexes, slices and *", body)
+		}
+		s.indexes = append(s.indexes, n)
+	}
+	return s, rest, nil
+}
+
+func parseSlice(body string) (step, error) {
+	s := step{kind: stepSlice}
+	parts := strings.Split(body, ":")
+	if len(parts) != 2 {
+		return s, fmt.Errorf("slice [%s]: must be [from:to]", body)
+	}
+	for i, bound := range []**int{&s.from, &s.to} {
+		text := strings.TrimSpace(parts[i])
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return s, fmt.Errorf("slice [%s]: %q is no number", body, text)
+		}
+		*bound = &n
+	}
+	return s, nil
+}
+
+// parseNames reads 'a','b'] where a backslash takes a quote or a backslash as it is.
+func parseNames(rest string) (step, string, error) {
+	s := step{kind: stepName}
+	for {
+		quote := rest[0]
+		var name strings.Builder
+		i := 1
+		for ; i < len(rest) && rest[i] != quote; i++ {
+			if rest[i] == '\\' && i+1 < len(rest) && (rest[i+1] == quote || rest[i+1] == '\\') {
+				i++
+			}
+			name.WriteByte(rest[i])
+		}
+		if i == len(rest) {
+			return s, "", fmt.Errorf("name %s has no closing quote", rest)
+		}
+		s.names = append(s.names, name.String())
+		rest = strings.TrimLeft(rest[i+1:], " ")
+		switch {
+		case strings.HasPrefix(rest, "]"):
+			return s, rest[1:], nil
+		case strings.HasPrefix(rest, ","):
+			rest = strings.TrimLeft(rest[1:], " ")
+			if strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`) {
+				continue
+			}
+		}
+		return s, "", fmt.Errorf("names in brackets: %q must go on with ] or another name", rest)
+	}
+}
