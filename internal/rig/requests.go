@@ -1,0 +1,105 @@
+package rig
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"maps"
+	"net/http"
+	"strings"
+	"sync"
+)
+
+// Send sends a request on and returns what the emulator answered.
+type Send func() (*http.Response, error)
+
+// Requests is an HTTP client that counts the AWS requests it sends, by operation. Every
+// attempt counts: a retry by the SDK is a request.
+type Requests struct {
+	client *http.Client
+
+	mu     sync.Mutex
+	counts map[string]int
+	around func(op string, send Send) (*http.Response, error)
+}
+
+func newRequests() *Requests {
+	// moto closes every connection and the SDK's pool has nothing to win: a connection
+	// closed too early would only make the SDK repeat requests that were carried out.
+	return &Requests{
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		counts: map[string]int{},
+	}
+}
+
+// Do implements aws.HTTPClient.
+func (r *Requests) Do(req *http.Request) (*http.Response, error) {
+	op := operation(req)
+	r.mu.Lock()
+	r.counts[op]++
+	around := r.around
+	r.mu.Unlock()
+	send := func() (*http.Response, error) { return r.client.Do(req) }
+	if around != nil {
+		return around(op, send)
+	}
+	return send()
+}
+
+// operation names a request: "PutItem", "StartExecution". Services of the AWS JSON
+// protocols write it into a header.
+func operation(req *http.Request) string {
+	if _, op, ok := strings.Cut(req.Header.Get("X-Amz-Target"), "."); ok {
+		return op
+	}
+	return req.Method + " " + req.URL.Path
+}
+
+// Counts returns how many requests were sent since the last Reset, by operation.
+func (r *Requests) Counts() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.counts)
+}
+
+// Total returns how many requests were sent since the last Reset.
+func (r *Requests) Total() int {
+	total := 0
+	for _, n := range r.Counts() {
+		total += n
+	}
+	return total
+}
+
+// Reset begins counting anew.
+func (r *Requests) Reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.counts)
+}
+
+// Around makes every later request go through f, which may send it, answer itself, or
+// lose the answer; nil ends that. f must be safe for concurrent use.
+func (r *Requests) Around(f func(op string, send Send) (*http.Response, error)) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.around = f
+}
+
+// AWSError is the answer of a DynamoDB or Step Functions endpoint that fails. fields, when
+// not empty, are further members of the JSON object, such as `"Item":{}`.
+func AWSError(status int, code, fields string) *http.Response {
+	body := fmt.Sprintf(`{"__type":"com.amazonaws.fault#%s","message":"injected"`, code)
+	if fields != "" {
+		body += "," + fields
+	}
+	body += "}"
+	return &http.Response{
+		StatusCode: status,
+		Header: http.Header{
+			"Content-Type": {"application/x-amz-json-1.0"},
+			"X-Amz-Crc32":  {fmt.Sprint(crc32.ChecksumIEEE([]byte(body)))}, // DynamoDB's client checks it
+		},
+		Body: io.NopCloser(strings.NewReader(body)),
+	}
+}
