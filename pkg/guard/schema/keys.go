@@ -80,6 +80,19 @@ const TickLayout = "2006-01-02T15:04:05Z"
 // TickID returns the id of the tick planned at t.
 func TickID(t time.Time) string { return t.UTC().Format(TickLayout) }
 
+// ParseTick reads a planned tick's id; a fraction of a second is dropped. The zero time is
+// never a tick, and neither is a context attribute that nobody filled in.
+func ParseTick(id string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, id)
+	switch {
+	case err != nil && strings.HasPrefix(id, "<aws."):
+		return time.Time{}, fmt.Errorf("tick %q: EventBridge Scheduler did not fill in the context attribute; it must stand literally in the schedule's input, with its angle brackets unescaped", id)
+	case err != nil || t.Unix() <= 0:
+		return time.Time{}, fmt.Errorf("tick %q: must be an instant such as 2026-09-07T02:00:00Z", id)
+	}
+	return t.UTC().Truncate(time.Second), nil
+}
+
 // RunID names the run of a tick. It is made from job, tick and attempt alone, so that
 // every delivery of the tick names the same execution; it fits Step Functions' 80
 // characters and has no colon.

@@ -1,0 +1,90 @@
+package guard
+
+import (
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Margin is the largest difference between any two clocks that the protocol allows for.
+const Margin = schema.SkewMargin
+
+// Decision is what a transition decided: what to tell, what to write, what to do next.
+type Decision struct {
+	Verdict Verdict
+	Commit  *Commit // nil: nothing to write
+	Row     Row     // the tick's row as it is after the commit
+	Guard   Guard   // the guard as it is after the commit, where the decision knew it
+}
+
+// Verdict says what the caller does once the commit went through.
+type Verdict int
+
+// The verdicts.
+const (
+	// Done: the record says it all, nothing more is to be done.
+	Done Verdict = iota
+	// Start: start the row's run.
+	Start
+	// Duplicate: it was decided before; nothing is written.
+	Duplicate
+	// Look: the guard's holder let its lease run out. Look at its execution and take over.
+	Look
+	// Unblock: find the job's rows and make the guard ready.
+	Unblock
+	// Stale: a word on a run that is no longer, or was never, the one on record. It changes nothing.
+	Stale
+)
+
+// exact returns the commit that turns the guard as seen into the guard wanted, on the
+// version seen, together with other writes.
+func exact(token string, seen, want Guard, writes ...Write) *Commit {
+	if want.Version <= seen.Version {
+		want.Version = seen.Version + 1
+	}
+	g := Write{
+		SK:    schema.GuardSK,
+		If:    []Cond{{"version", Is, seen.Version}},
+		Patch: diffGuards(seen, want),
+	}
+	return &Commit{Job: seen.Job, Token: token, Writes: append([]Write{g}, writes...)}
+}
+
+// newRow returns the write that makes a row which must not be there yet.
+func newRow(r Row) Write {
+	return Write{SK: schema.TickSK(r.Tick), Absent: true, Patch: diffRows(Row{}, r)}
+}
+
+// changedRow returns the write that changes a row if its outcome, fence and attempt are as seen.
+// The row may have been deleted meanwhile: it then comes back with what is known of it.
+func changedRow(seen, want Row) Write {
+	p := diffRows(seen, want)
+	for name, v := range diffRows(Row{}, identity(want)).Set {
+		p.Set[name] = v
+	}
+	return Write{
+		SK:       schema.TickSK(want.Tick),
+		OrAbsent: true,
+		If: []Cond{
+			{"outcome", Is, seen.Outcome},
+			{"fence", Is, seen.Fence},
+			{"attempt", Is, seen.Attempt},
+		},
+		Patch: p,
+	}
+}
+
+// identity is what every write of a row repeats.
+func identity(r Row) Row {
+	return Row{Tick: r.Tick, At: r.At, Kind: r.Kind, Run: r.Run, Fence: r.Fence, Attempt: r.Attempt, Interval: r.Interval}
+}
+
+// rowTTL is when a row with a final outcome may be collected, in seconds.
+func rowTTL(now Millis) int64 { return now.Add(schema.Retention).Time().Unix() }
+
+// guardTTL is when a guard that stays silent may be collected, in seconds: after the
+// longer of 400 days and three intervals. A guard that is held has none.
+func guardTTL(now Millis, interval int64) int64 {
+	silent := max(400*24*time.Hour, 3*time.Duration(interval)*time.Second)
+	return now.Add(silent).Time().Unix()
+}
