@@ -1,0 +1,103 @@
+// Package heartbeat renews the lease of a run, or tells it to end.
+package heartbeat
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"github.com/cronfence/cronfence/internal/telemetry"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Handler handles the beats of running runs.
+type Handler struct {
+	Scheduler string
+	Store     guard.Store
+	Now       func() time.Time
+	Out       io.Writer // log and metric lines
+}
+
+// Handle renews the lease. The typed errors Cronfence.LeaseLost and Cronfence.MaxRunTime end
+// the run; any other error says that the store could not be asked, which is no lost lease:
+// the state machine tries again for as long as the lease lasts.
+func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (any, error) {
+	var ev schema.BeatEvent
+	if err := json.Unmarshal(event, &ev); err != nil {
+		return nil, fmt.Errorf("read beat: %w", err)
+	}
+	if err := check(ev); err != nil {
+		return nil, err
+	}
+	log := &telemetry.Writer{Scheduler: h.Scheduler, Out: h.Out, Now: h.Now}
+	b := guard.Beat{
+		Job: ev.Job, Tick: ev.Tick, Run: ev.Run, Fence: ev.Fence,
+		Lease: time.Duration(ev.LeaseSeconds) * time.Second,
+	}
+	now := schema.MillisOf(h.Now())
+	until := now.Add(b.Lease)
+	answer, err := h.renew(ctx, b, until, now)
+	if err != nil {
+		return nil, fmt.Errorf("renew lease of %s: %w", ev.Run, err)
+	}
+	fields := map[string]any{"tick": ev.Tick, "run": ev.Run, "fence": ev.Fence}
+	switch answer {
+	case guard.LostLease:
+		log.Line("ERROR", "lease lost", ev.Job, fields, nil)
+		return nil, ended(schema.ErrorLeaseLost, "the guard of "+ev.Job+" is no longer held by "+ev.Run)
+	case guard.HadMaxTime:
+		log.Line("ERROR", "maximum run time over", ev.Job, fields, nil)
+		return nil, ended(schema.ErrorMaxRunTime, ev.Run+" had its maximum run time")
+	}
+	log.Line("INFO", "beat", ev.Job, fields, runningRatio(ev, h.Now()))
+	return schema.BeatReply{LeaseUntil: until.String()}, nil
+}
+
+func (h *Handler) renew(ctx context.Context, b guard.Beat, until, now guard.Millis) (guard.Renewal, error) {
+	err := h.Store.Commit(ctx, guard.BlindBeat(b, now))
+	if err == nil {
+		return guard.Renewed, nil
+	}
+	refused := new(guard.Refused)
+	if !errors.As(err, &refused) {
+		return 0, err
+	}
+	row, err := h.Store.Row(ctx, b.Job, b.Tick)
+	if err != nil {
+		return 0, err
+	}
+	return guard.JudgeBeat(b, refused.Guard, row, until, schema.MillisOf(h.Now())), nil
+}
+
+// ended is the one form in which Step Functions sees the error's name: the plain value. A
+// pointer, a wrapped error or a type of our own would come out under another name.
+func ended(name, message string) error {
+	return messages.InvokeResponse_Error{Type: name, Message: message}
+}
+
+func check(ev schema.BeatEvent) error {
+	if err := schema.CheckJob(ev.Job); err != nil {
+		return fmt.Errorf("beat: %w", err)
+	}
+	if ev.Run == "" || ev.Fence <= 0 || ev.LeaseSeconds <= 0 {
+		return fmt.Errorf("beat of %s: run %q, fence %d, leaseSeconds %d: must all be set", ev.Job, ev.Run, ev.Fence, ev.LeaseSeconds)
+	}
+	return nil
+}
+
+// runningRatio is the ratio of a run that is still going on: a hung run shows before it ends.
+func runningRatio(ev schema.BeatEvent, now time.Time) telemetry.Values {
+	started, err := time.Parse(time.RFC3339, ev.StartedAt)
+	if err != nil || ev.Interval <= 0 {
+		return nil
+	}
+	ratio := now.Sub(started).Seconds() / float64(ev.Interval)
+	return telemetry.Values{telemetry.Ratio: math.Round(ratio*1e4) / 1e4}
+}

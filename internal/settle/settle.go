@@ -1,0 +1,154 @@
+// Package settle is the settler: it records how a run ended and releases its guard. The run
+// itself reports its end as the last step of its state machine; EventBridge's status events
+// report what no state machine can catch: an abort, the machine's own timeout, a runtime error.
+package settle
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/internal/telemetry"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Handler handles the ends of runs.
+type Handler struct {
+	Scheduler string
+	Store     guard.Store
+	Machines  machine.Runner
+	Now       func() time.Time
+	NewToken  func() string
+	Out       io.Writer // log and metric lines
+}
+
+// Reply tells the caller what the report came to: the tick's outcome on record.
+type Reply struct {
+	Outcome guard.Outcome `json:"outcome"`
+	Changed bool          `json:"changed"` // false: it was on record, or the report was stale
+}
+
+// Handle records one reported end.
+func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (any, error) {
+	var kind struct {
+		DetailType string `json:"detail-type"`
+	}
+	if err := json.Unmarshal(event, &kind); err != nil {
+		return nil, fmt.Errorf("read end of run: %w", err)
+	}
+	switch kind.DetailType {
+	case "":
+		return h.reported(ctx, event)
+	case schema.StatusDetailType:
+		return h.observed(ctx, event)
+	}
+	return nil, fmt.Errorf("read end of run: detail-type %q: must be %q", kind.DetailType, schema.StatusDetailType)
+}
+
+// reported handles the run's own word.
+func (h *Handler) reported(ctx context.Context, event json.RawMessage) (any, error) {
+	var ev schema.SettleEvent
+	if err := json.Unmarshal(event, &ev); err != nil {
+		return nil, fmt.Errorf("read settle event: %w", err)
+	}
+	end := guard.End{
+		Job: ev.Job, Tick: ev.Tick, Run: ev.Run, Fence: ev.Fence, Attempt: ev.Attempt, Interval: ev.Interval,
+		StartedAt: instant(ev.StartedAt), EndedAt: instant(ev.EndedAt),
+	}
+	switch ev.Status {
+	case schema.RunSucceeded:
+		end.Outcome = guard.Succeeded
+	case schema.RunFailed:
+		if ev.End == nil {
+			return nil, fmt.Errorf("settle %s: a failed run must say how it ended", ev.Run)
+		}
+		end.Outcome = guard.OutcomeOf(ev.End.Error)
+		end.Error, end.Cause = ev.End.Error, ev.End.Cause
+		end.MayLinger = ev.Chain || !guard.OwnError(ev.End.Error)
+	default:
+		return nil, fmt.Errorf("settle %s: status %q: must be %q or %q", ev.Run, ev.Status, schema.RunSucceeded, schema.RunFailed)
+	}
+	return h.settle(ctx, end)
+}
+
+// observed handles a status event. Such events may be late, lost or out of order, so they
+// say nothing that the record does not allow.
+func (h *Handler) observed(ctx context.Context, event json.RawMessage) (any, error) {
+	var ev schema.StatusEvent
+	if err := json.Unmarshal(event, &ev); err != nil {
+		return nil, fmt.Errorf("read status event: %w", err)
+	}
+	name, run, err := schema.ParseExecutionARN(ev.Detail.ExecutionARN)
+	if err != nil {
+		return nil, fmt.Errorf("read status event: %w", err)
+	}
+	job, ours := strings.CutPrefix(name, schema.MachinePrefix(h.Scheduler))
+	if !ours {
+		return nil, fmt.Errorf("status event of machine %q: must be one of scheduler %s", name, h.Scheduler)
+	}
+	if machine.Status(ev.Detail.Status) == machine.Running {
+		return Reply{Outcome: guard.Running}, nil
+	}
+	x := machine.Execution{
+		Status: machine.Status(ev.Detail.Status), Input: ev.Detail.Input,
+		StartedAt: schema.Millis(ev.Detail.StartDate).Time(), StoppedAt: schema.Millis(ev.Detail.StopDate).Time(),
+	}
+	if x.Status == machine.Failed || x.Input == "" { // the event names no error
+		if x, err = h.Machines.Describe(ctx, ev.Detail.ExecutionARN); err != nil {
+			return nil, fmt.Errorf("describe %s: %w", run, err)
+		}
+	}
+	var in schema.RunInput
+	if err := json.Unmarshal([]byte(x.Input), &in); err != nil || in.Job != job || in.Run != run {
+		return nil, fmt.Errorf("status event of %s: its input is not a run of job %s", run, job)
+	}
+	return h.settle(ctx, h.end(in, x))
+}
+
+func (h *Handler) end(in schema.RunInput, x machine.Execution) guard.End {
+	// Whether the job is a chain is not known here: in doubt its work may go on.
+	s := engine.SightOf(x, true, schema.MillisOf(h.Now()))
+	return guard.End{
+		Job: in.Job, Tick: in.Tick, Run: in.Run, Fence: in.Fence, Attempt: in.Attempt, Interval: in.Interval,
+		Outcome: s.Outcome, Error: s.Error, Cause: s.Cause, MayLinger: s.MayLinger,
+		StartedAt: s.StartedAt, EndedAt: s.EndedAt,
+	}
+}
+
+func (h *Handler) settle(ctx context.Context, end guard.End) (any, error) {
+	if err := schema.CheckJob(end.Job); err != nil {
+		return nil, fmt.Errorf("settle: %w", err)
+	}
+	if end.Run == "" || end.Fence <= 0 {
+		return nil, fmt.Errorf("settle tick %s of %s: run %q, fence %d: must be set", end.Tick, end.Job, end.Run, end.Fence)
+	}
+	log := &telemetry.Writer{Scheduler: h.Scheduler, Out: h.Out, Now: h.Now}
+	e := engine.Engine{
+		Store: h.Store, Machines: h.Machines, Now: h.Now, NewToken: h.NewToken,
+		Timeout: schema.DispatcherTimeout, Recorded: log.Outcome, Warn: log.Warn,
+	}
+	dec, err := e.Settle(ctx, end)
+	if err != nil {
+		return nil, err
+	}
+	if dec.Verdict == guard.Stale {
+		log.Line("WARN", "late end of a run that is no longer on record", end.Job, map[string]any{
+			"tick": end.Tick, "run": end.Run, "fence": end.Fence, "outcome": end.Outcome,
+		}, nil)
+	}
+	return Reply{Outcome: dec.Row.Outcome, Changed: dec.Verdict == guard.Done}, nil
+}
+
+func instant(s string) guard.Millis {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return 0
+	}
+	return schema.MillisOf(t)
+}
