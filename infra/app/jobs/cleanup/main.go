@@ -1,0 +1,10 @@
+// Command cleanup is the Lambda function of the example app's job cleanup.
+package main
+
+import (
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/cronfence/cronfence/internal/example"
+)
+
+func main() { lambda.Start(example.Cleanup.Handle) }

@@ -1,0 +1,10 @@
+// Command sync is the Lambda function of the example app's job sync.
+package main
+
+import (
+	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/cronfence/cronfence/internal/example"
+)
+
+func main() { lambda.Start(example.Sync.Handle) }

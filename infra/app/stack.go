@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/infra/cronfence"
+	"github.com/cronfence/cronfence/pkg/schedule"
+)
+
+const (
+	stackName     = "CronfenceExample"
+	schedulerName = "example"
+	jobPackages   = "github.com/cronfence/cronfence/infra/app/jobs/"
+)
+
+type stackProps struct {
+	architecture string            // of all functions; empty for the library's default
+	build        cronfence.Builder // nil builds with the local Go
+}
+
+// newStack declares the example: everything in it goes when the stack is deleted.
+func newStack(app awscdk.App, props stackProps) awscdk.Stack {
+	stack := awscdk.NewStack(app, jsii.String(stackName), &awscdk.StackProps{
+		Description: jsii.String("Cronfence example: three jobs that never overlap themselves"),
+	})
+	scheduler := cronfence.NewScheduler(stack, "Scheduler", &cronfence.SchedulerProps{
+		Name:          schedulerName,
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+		Architecture:  props.architecture,
+		Build:         props.build,
+	})
+
+	// Takes nearly three minutes: two of three ticks find it running and are skipped.
+	scheduler.AddJob("cleanup", &cronfence.JobProps{
+		Schedule: schedule.Every(time.Minute),
+		Target:   cronfence.LambdaTarget(jobFunction(stack, "Cleanup", "cleanup", 5*time.Minute, props)),
+	})
+	// Short enough for its lease, so that its runs need no heartbeat.
+	scheduler.AddJob("sync", &cronfence.JobProps{
+		Schedule: schedule.Every(15 * time.Minute),
+		Target:   cronfence.LambdaTarget(jobFunction(stack, "Sync", "sync", 45*time.Second, props)),
+	})
+	// In local time. EventBridge has no tick in the night in March in which 02:00 does not
+	// exist; `cronfence next` shows such days.
+	scheduler.AddJob("report", &cronfence.JobProps{
+		Schedule: schedule.Daily(2, 0, "Europe/Berlin"),
+		Target:   cronfence.LambdaTarget(jobFunction(stack, "Report", "report", 15*time.Minute, props)),
+		Payload:  map[string]any{"recipients": []string{"ops@example.com"}},
+	})
+	return stack
+}
+
+func jobFunction(scope constructs.Construct, id, name string, timeout time.Duration, props stackProps) awslambda.Function {
+	return cronfence.NewGoFunction(scope, id, &cronfence.GoFunctionProps{
+		Package:       jobPackages + name,
+		Timeout:       timeout,
+		Architecture:  props.architecture,
+		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
+		Build:         props.build,
+	})
+}
+
+// architectureOf reads -c architecture=arm64 or x86_64.
+func architectureOf(app awscdk.App) string {
+	if a := app.Node().TryGetContext(jsii.String("architecture")); a != nil {
+		return fmt.Sprint(a)
+	}
+	return ""
+}

@@ -1,0 +1,127 @@
+package cronfence
+
+import (
+	"time"
+
+	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+	"github.com/cronfence/cronfence/pkg/schedule"
+)
+
+// JobProps are the props of a [Job]. Durations are whole seconds.
+type JobProps struct {
+	// Scheduler is the job's. Required in [NewJob]; [Scheduler.AddJob] fills it in.
+	Scheduler *Scheduler
+	// Name is the job's in tables, metrics and commands, and unique in its scheduler. It
+	// matches [A-Za-z0-9][A-Za-z0-9_-]{0,47}. Default: the construct's id.
+	Name string
+	// Schedule says when, in which zone. A rate that divides the hour or the day is
+	// deployed as cron, so that its phase is known. Required.
+	Schedule schedule.Schedule
+	// Target is the work. Required.
+	Target Target
+	// Payload is a constant that the target receives as "payload": anything that
+	// encoding/json writes, up to 200 KiB. Default: null.
+	Payload any
+	// Overlap says what happens to a tick that finds the job running. Default: policy.Skip.
+	Overlap policy.Overlap
+	// Fenced promises that every write of the job checks its fence: an old run that cannot
+	// be stopped at once is then not waited for. Default: false.
+	Fenced bool
+	// MaxRun bounds a run. Default: the target's own timeout, else an hour.
+	MaxRun time.Duration
+	// Lease is how long a run is trusted after its last beat. A run whose maximum run time
+	// and start delay (75 s) fit it needs no beats. Default: 2 minutes.
+	Lease time.Duration
+	// Renewal is the time between two beats, for runs that need them. Default: 30 s.
+	Renewal time.Duration
+	// StartDeadline is how late a tick may still start, a minute or more. Default: 15 minutes.
+	StartDeadline time.Duration
+}
+
+// Job is one scheduled piece of work: a schedule, a state machine that guards the work,
+// an alarm for runs that come near their interval and one for skips in a row.
+type Job struct {
+	constructs.Construct
+
+	name       string
+	spec       schema.Spec
+	machine    awsstepfunctions.StateMachine
+	schedule   awsscheduler.CfnSchedule
+	ratioAlarm awscloudwatch.Alarm
+	skipAlarm  awscloudwatch.Alarm
+}
+
+// NewJob makes a job of props.Scheduler in any stack. It panics with a [PropsError] if
+// the props are wrong.
+func NewJob(scope constructs.Construct, id string, props *JobProps) *Job {
+	j := &Job{}
+	constructs.NewConstruct_Override(j, scope, &id)
+	if props == nil {
+		props = &JobProps{}
+	}
+	j.name = props.Name
+	if j.name == "" {
+		j.name = id
+	}
+	path := *j.Node().Path()
+	spec, payload, bad := props.settle(j.name)
+	if props.Scheduler != nil {
+		bad.add(props.Scheduler.register(j.name, path))
+	}
+	bad.check(path)
+	j.spec = spec
+	j.newMachine(props, payload)
+	j.newSchedule(props)
+	j.newAlarms(props.Schedule)
+	return j
+}
+
+// Name is the job's name.
+func (j *Job) Name() string { return j.name }
+
+// StateMachine runs and guards the work. It is called SCHEDULER_JOB.
+func (j *Job) StateMachine() awsstepfunctions.StateMachine { return j.machine }
+
+// Schedule delivers the job's ticks. It is called after the job, in its scheduler's group.
+func (j *Job) Schedule() awsscheduler.CfnSchedule { return j.schedule }
+
+// RatioAlarm goes off when a run has taken 0.8 of the job's interval or more, while it
+// still runs or at its end. It has no action of its own.
+func (j *Job) RatioAlarm() awscloudwatch.Alarm { return j.ratioAlarm }
+
+// SkipAlarm goes off at three skipped ticks in a row. It has no action of its own.
+func (j *Job) SkipAlarm() awscloudwatch.Alarm { return j.skipAlarm }
+
+func (j *Job) newMachine(props *JobProps, payload []byte) {
+	s := props.Scheduler
+	role := s.runRole(j)
+	role.invoke.AddResources(*jsii.Strings(props.Target.invoked()...)...)
+	m := machine{
+		spec:      j.spec,
+		table:     *s.table.TableName(),
+		payload:   payload,
+		invoke:    "arn:" + *awscdk.Aws_PARTITION() + ":states:::lambda:invoke",
+		heartbeat: *s.heartbeat.FunctionArn(),
+		settler:   *s.settler.FunctionArn(),
+	}
+	m.task = props.Target.task(m)
+	text, err := encode(m.definition())
+	if err != nil { // the payload, the one part that is not the library's, was encoded before
+		panic(err)
+	}
+	j.machine = awsstepfunctions.NewStateMachine(j, jsii.String("Machine"), &awsstepfunctions.StateMachineProps{
+		StateMachineName: jsii.String(schema.MachineName(s.name, j.name)),
+		StateMachineType: awsstepfunctions.StateMachineType_STANDARD,
+		DefinitionBody:   awsstepfunctions.DefinitionBody_FromString(&text),
+		Role:             role.role,
+	})
+	j.spec.Machine = *j.machine.StateMachineArn()
+}

@@ -1,0 +1,142 @@
+package cronfence
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+	"github.com/cronfence/cronfence/pkg/schedule"
+)
+
+// settle turns props into the spec that the dispatcher gets, machine aside, and the
+// payload as JSON; or says everything that is wrong with them.
+func (p *JobProps) settle(name string) (schema.Spec, json.RawMessage, problems) {
+	var bad problems
+	bad.add(schema.CheckJob(name))
+	if p.Scheduler == nil {
+		bad.addf("scheduler: none given: must be one made with NewScheduler")
+	}
+	bad.add(checkSchedule(p.Schedule))
+	if _, err := p.Overlap.MarshalText(); err != nil {
+		bad.add(err)
+	}
+	if p.Overlap == policy.Allow && p.Fenced {
+		bad.addf("overlap %q of a fenced job: must be another: runs side by side would refuse each other's writes", p.Overlap)
+	}
+	payload, err := encodePayload(p.Payload)
+	bad.add(err)
+	var facts targetFacts
+	if p.Target == nil {
+		bad.addf("target: none given: must be the work, such as LambdaTarget(fn)")
+	} else {
+		facts = p.Target.facts()
+	}
+	t := p.times(facts, &bad)
+	if len(bad) > 0 {
+		return schema.Spec{}, nil, bad
+	}
+	spec := p.spec(name, t)
+	spec.DrainSeconds = wholeSeconds(facts.drain)
+	probe := spec // the real ARN is known to CloudFormation only
+	probe.Machine = "arn:aws:states:::stateMachine:" + schema.MachineName(spec.Scheduler, name)
+	bad.add(probe.Check())
+	return spec, payload, bad
+}
+
+func checkSchedule(s schedule.Schedule) error {
+	if s.IsZero() {
+		return errNoSchedule
+	}
+	return s.Err()
+}
+
+// times are a job's durations with the defaults filled in.
+type times struct {
+	lease, renewal, maxRun, startDeadline time.Duration
+	beats                                 bool
+}
+
+func (p *JobProps) times(target targetFacts, bad *problems) times {
+	byDefault := schema.DefaultMaxRun
+	if target.timeout > 0 {
+		byDefault = target.timeout
+	}
+	before := len(*bad)
+	t := times{
+		lease:         orDefault("lease", p.Lease, schema.DefaultLease, bad),
+		renewal:       orDefault("renewal", p.Renewal, schema.DefaultRenewal, bad),
+		maxRun:        orDefault("maximum run time", p.MaxRun, byDefault, bad),
+		startDeadline: orDefault("start deadline", p.StartDeadline, schema.DefaultStartDeadline, bad),
+	}
+	if len(*bad) > before {
+		return t
+	}
+	if t.startDeadline < time.Minute {
+		bad.addf("start deadline %v: must be at least 1m0s, the precision of EventBridge Scheduler", t.startDeadline)
+	}
+	if target.known && target.timeout > t.maxRun && !p.Fenced {
+		bad.addf("maximum run time %v: must be at least the function's own timeout of %v, which nothing can cut short, unless the job is fenced", t.maxRun, target.timeout)
+	}
+	// Runs of Allow hold no guard, and so there is no lease to renew.
+	t.beats = p.Overlap != policy.Allow && !schema.FitsWithoutBeats(t.maxRun, t.lease)
+	if !t.beats {
+		t.renewal = 0
+		return t
+	}
+	if least := schema.MinLease(t.renewal); t.lease < least {
+		bad.addf("lease %v: must be at least %v with a renewal of %v, or %v to do without beats", t.lease, least, t.renewal, schema.StartAllowance+t.maxRun)
+		return t
+	}
+	bad.add(checkHistory(t.maxRun, t.lease, t.renewal))
+	return t
+}
+
+const maxDuration = 365 * day // the longest a Standard execution can take
+
+func orDefault(name string, got, byDefault time.Duration, bad *problems) time.Duration {
+	if got == 0 {
+		return byDefault
+	}
+	if got < 0 || got%time.Second != 0 || got > maxDuration {
+		bad.addf("%s %v: must be whole seconds, up to %v, or 0 for %v", name, got, maxDuration, byDefault)
+	}
+	return got
+}
+
+func (p *JobProps) spec(name string, t times) schema.Spec {
+	deployed := deployedSchedule(p.Schedule)
+	return schema.Spec{
+		Version:               schema.SpecVersion,
+		Scheduler:             p.Scheduler.name,
+		Job:                   name,
+		Schedule:              deployed.Expression(),
+		Timezone:              deployed.Timezone(),
+		Start:                 instant(p.Schedule.Start()),
+		End:                   instant(p.Schedule.End()),
+		Overlap:               p.Overlap,
+		Beats:                 t.beats,
+		Fenced:                p.Fenced,
+		LeaseSeconds:          wholeSeconds(t.lease),
+		RenewalSeconds:        wholeSeconds(t.renewal),
+		MaxRunSeconds:         wholeSeconds(t.maxRun),
+		MachineTimeoutSeconds: wholeSeconds(machineTimeout(t.maxRun, t.lease, t.renewal)),
+		StartDeadlineSeconds:  wholeSeconds(t.startDeadline),
+	}
+}
+
+// deployedSchedule writes a rate as cron where cron has the same ticks: a rate counts
+// from whenever it was deployed, and only the first delivered tick would tell.
+func deployedSchedule(s schedule.Schedule) schedule.Schedule {
+	if cron, ok := s.AsCron(); ok {
+		return cron
+	}
+	return s
+}
+
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
