@@ -13,7 +13,6 @@ import (
 	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
-	"github.com/cronfence/cronfence/pkg/schedule"
 )
 
 // Handler handles deliveries of ticks.
@@ -92,7 +91,7 @@ func (h *Handler) delivery(ctx context.Context, ev schema.TickEvent) (guard.Deli
 	if spec.Job != ev.Job || spec.Scheduler != h.Scheduler {
 		return none, fmt.Errorf("job %s: the spec is of job %q of scheduler %q; this is the dispatcher of scheduler %q", ev.Job, spec.Job, spec.Scheduler, h.Scheduler)
 	}
-	sched, err := schedule.Parse(spec.Schedule, schedule.In(spec.Timezone))
+	sched, err := engine.ScheduleOf(spec)
 	if err != nil {
 		return none, fmt.Errorf("job %s: %w", ev.Job, err)
 	}
