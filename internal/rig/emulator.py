@@ -23,7 +23,16 @@ def moto(port):
     from werkzeug.serving import make_server
 
     app = DomainDispatcherApplication(create_backend_app)
-    make_server("127.0.0.1", port, app, threaded=True, fd=SOCKET).serve_forever()
+    lock = threading.Lock()
+
+    def one_at_a_time(environ, start_response):
+        # A refused transaction puts back a copy of its table, and so takes back what other
+        # threads wrote meanwhile. Connections still are served side by side: an idle one
+        # must not keep the others out.
+        with lock:
+            return list(app(environ, start_response))
+
+    make_server("127.0.0.1", port, one_at_a_time, threaded=True, fd=SOCKET).serve_forever()
 
 
 def ministack(port):

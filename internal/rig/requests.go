@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"bytes"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -24,12 +25,7 @@ type Requests struct {
 }
 
 func newRequests() *Requests {
-	// moto closes every connection and the SDK's pool has nothing to win: a connection
-	// closed too early would only make the SDK repeat requests that were carried out.
-	return &Requests{
-		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
-		counts: map[string]int{},
-	}
+	return &Requests{client: &http.Client{Transport: &http.Transport{}}, counts: map[string]int{}}
 }
 
 // Do implements aws.HTTPClient.
@@ -39,11 +35,27 @@ func (r *Requests) Do(req *http.Request) (*http.Response, error) {
 	r.counts[op]++
 	around := r.around
 	r.mu.Unlock()
+	if err := buffer(req); err != nil {
+		return nil, err
+	}
 	send := func() (*http.Response, error) { return r.client.Do(req) }
 	if around != nil {
 		return around(op, send)
 	}
 	return send()
+}
+
+// buffer gives the request a body that net/http knows to be in memory. The SDK's own it
+// sends in two parts and looks for a third; when the answer comes before that look, the SDK
+// has closed the body, net/http closes the connection under the answer, and the SDK sends
+// the request again. A near and fast server gets to see that several times in a thousand.
+func buffer(req *http.Request) error {
+	if req.Body == nil || req.Body == http.NoBody {
+		return nil
+	}
+	b, err := io.ReadAll(req.Body)
+	req.Body = io.NopCloser(bytes.NewReader(b))
+	return err
 }
 
 // operation names a request: "PutItem", "StartExecution". Services of the AWS JSON
@@ -93,7 +105,11 @@ func AWSError(status int, code, fields string) *http.Response {
 	if fields != "" {
 		body += "," + fields
 	}
-	body += "}"
+	return AWSAnswer(status, body+"}")
+}
+
+// AWSAnswer is an answer of a DynamoDB or Step Functions endpoint.
+func AWSAnswer(status int, body string) *http.Response {
 	return &http.Response{
 		StatusCode: status,
 		Header: http.Header{
