@@ -30,6 +30,7 @@ type invocation struct {
 	id       string
 	instance *instance
 	payload  []byte
+	watch    func(int)
 	deadline time.Time // local
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -94,14 +95,14 @@ func (s *Server) release(inst *instance) {
 }
 
 // begin makes the invocation and starts its timeout.
-func (s *Server) begin(inst *instance, payload []byte) *invocation {
+func (s *Server) begin(inst *instance, payload []byte, watch func(int)) *invocation {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f := inst.function
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next++
 	inv := &invocation{
-		id: fmt.Sprintf("00000000-0000-4000-8000-%012d", s.next), instance: inst, payload: payload,
+		id: fmt.Sprintf("00000000-0000-4000-8000-%012d", s.next), instance: inst, payload: payload, watch: watch,
 		ctx: ctx, cancel: cancel, done: make(chan struct{}), expire: func() bool { return true },
 	}
 	if s.closed {
@@ -112,14 +113,14 @@ func (s *Server) begin(inst *instance, payload []byte) *invocation {
 		inv.expire = s.clock.AfterFunc(f.Timeout, func() { s.timeOut(inv) })
 	}
 	s.invocations[inv.id] = inv
-	f.changeRunning(+1)
+	inv.changeRunning(+1)
 	return inv
 }
 
-func (f *function) changeRunning(n int) {
-	f.running += n
-	if f.watch != nil {
-		f.watch(f.running)
+func (inv *invocation) changeRunning(n int) {
+	inv.instance.function.running += n
+	if inv.watch != nil {
+		inv.watch(n)
 	}
 }
 
@@ -154,6 +155,6 @@ func (s *Server) end(inv *invocation) {
 	defer s.mu.Unlock()
 	if s.invocations[inv.id] != nil {
 		delete(s.invocations, inv.id)
-		inv.instance.function.changeRunning(-1)
+		inv.changeRunning(-1)
 	}
 }

@@ -71,7 +71,6 @@ type function struct {
 	handler lambda.Handler
 	idle    []*instance
 	running int
-	watch   func(running int)
 }
 
 // NewServer listens on a free port of 127.0.0.1.
@@ -92,21 +91,27 @@ func NewServer(clock Clock) (*Server, error) {
 	return s, nil
 }
 
-// Add makes a function known. watch, if not nil, is told how many invocations of it are
-// running, at each change; it must not call the server.
-func (s *Server) Add(f Function, watch func(running int)) error {
+// Add makes a function known.
+func (s *Server) Add(f Function) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.functions[f.Name] != nil {
 		return fmt.Errorf("function %q: there is one of that name already", f.Name)
 	}
-	s.functions[f.Name] = &function{Function: f, handler: lambda.NewHandler(f.Handler), watch: watch}
+	s.functions[f.Name] = &function{Function: f, handler: lambda.NewHandler(f.Handler)}
 	return nil
 }
 
 // Invoke runs the function and returns its answer, or a *FunctionError. When ctx ends
 // first Invoke returns at once; the function goes on unless it is stoppable.
 func (s *Server) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
+	return s.InvokeWatched(ctx, name, payload, nil)
+}
+
+// InvokeWatched is Invoke that tells watch when the work begins (+1) and when it has
+// really ended (-1), which may be long after InvokeWatched returned. watch must not call
+// the server.
+func (s *Server) InvokeWatched(ctx context.Context, name string, payload []byte, watch func(int)) ([]byte, error) {
 	s.mu.Lock()
 	f := s.functions[name]
 	s.mu.Unlock()
@@ -117,7 +122,7 @@ func (s *Server) Invoke(ctx context.Context, name string, payload []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	inv := s.begin(inst, payload)
+	inv := s.begin(inst, payload, watch)
 	inst.work <- inv // has room: the instance is ours until it answers
 	select {
 	case <-inv.done:

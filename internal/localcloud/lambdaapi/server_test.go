@@ -37,7 +37,7 @@ func newServer(t *testing.T, speed float64, functions ...lambdaapi.Function) *la
 		goleak.VerifyNone(t)
 	})
 	for _, f := range functions {
-		if err := s.Add(f, nil); err != nil {
+		if err := s.Add(f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestErrorsHaveTheNamesThatStepFunctionsSees(t *testing.T) {
 
 func TestConcurrentInvocationsRunSideBySide(t *testing.T) {
 	const n = 8
-	var most atomic.Int64
+	var running, most atomic.Int64
 	arrived := make(chan struct{}, n)
 	release := make(chan struct{})
 	s := newServer(t, 1)
@@ -101,14 +101,17 @@ func TestConcurrentInvocationsRunSideBySide(t *testing.T) {
 		arrived <- struct{}{}
 		<-release
 		return nil
-	}}, func(running int) { most.Store(max(most.Load(), int64(running))) })
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
-			if _, err := s.Invoke(t.Context(), "f", []byte(`{}`)); err != nil {
+			_, err := s.InvokeWatched(t.Context(), "f", []byte(`{}`), func(n int) {
+				most.Store(max(most.Load(), running.Add(int64(n))))
+			})
+			if err != nil {
 				t.Error(err)
 			}
 		})
@@ -118,8 +121,8 @@ func TestConcurrentInvocationsRunSideBySide(t *testing.T) {
 	}
 	close(release)
 	wg.Wait()
-	if most.Load() != n {
-		t.Errorf("at most %d ran at once, want %d", most.Load(), n)
+	if most.Load() != n || running.Load() != 0 {
+		t.Errorf("at most %d ran at once and %d still run, want %d and none", most.Load(), running.Load(), n)
 	}
 }
 
@@ -185,7 +188,7 @@ func TestCloseCancelsWhatRuns(t *testing.T) {
 		close(arrived)
 		<-ctx.Done()
 		return nil
-	}}, nil); err != nil {
+	}}); err != nil {
 		t.Fatal(err)
 	}
 	answered := make(chan error)

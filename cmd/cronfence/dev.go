@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronfence/cronfence/internal/localcloud"
+	"github.com/cronfence/cronfence/internal/localcloud/example"
+)
+
+// maxSpeed is how fast the local cloud can go before the machine's own delays, a few
+// milliseconds, count as seconds.
+const maxSpeed = 600
+
+type devOptions struct {
+	assembly string
+	speed    float64
+	length   time.Duration
+	exec     []string
+	json     bool
+}
+
+func newDevCommand() *cobra.Command {
+	var o devOptions
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a synthesized app in a local cloud",
+		Long: `Runs a synthesized app - schedules, functions, state machines - in this process, on
+records in memory. Without --assembly it runs the example app: a cleanup every minute that
+takes 2 min 50 s, a sync every quarter of an hour, a nightly report.
+
+It prints a line for every decision and a table at the end. Times are the local cloud's
+own, in UTC. With --for it stops ticking after that long, lets runs in flight finish and
+ends, with exit code 1 if a tick has not exactly one final outcome. Without, Ctrl-C ends it.
+
+A command given with --exec finds the run object as JSON in CRONFENCE_RUN. Exit status 0 is
+success; SIGTERM is the request to stop, SIGKILL follows 5 s later.
+
+With --json the lines go to standard error and one document to standard output:
+start, end (RFC 3339), speed, interrupted, deadLetters, problems and for every one of jobs
+scheduler, job, ticks, started, succeeded, failed, timedOut, aborted, leaseLost, skipped,
+expired, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTick.`,
+		Example: `  cronfence dev --for 1h --speed 60
+  cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDev(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.assembly, "assembly", "", "directory of a synthesized app, such as cdk.out (default: the example app)")
+	flags.Float64Var(&o.speed, "speed", 1, "how many times as fast as real time")
+	flags.DurationVar(&o.length, "for", 0, "end after that long in the local cloud's time (default: at Ctrl-C)")
+	flags.StringArrayVar(&o.exec, "exec", nil, "JOB=COMMAND: run a shell command as the work of a job; may be repeated")
+	flags.BoolVar(&o.json, "json", false, "write one JSON document at the end")
+	return cmd
+}
+
+func runDev(ctx context.Context, o devOptions, out, errOut io.Writer) error {
+	log := out
+	if o.json {
+		log = errOut
+	}
+	config, err := o.config(log, errOut)
+	if err != nil {
+		return err
+	}
+	cloud, err := localcloud.New(config)
+	if err != nil {
+		var unknown *localcloud.UnknownJobError
+		if errors.As(err, &unknown) {
+			return usagef("--exec: %w", err)
+		}
+		return err
+	}
+	announce(log, o, cloud)
+	report, err := cloud.Run(ctx)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		err = writeJSON(out, report)
+	} else {
+		err = writeTable(out, report)
+	}
+	if err == nil && len(report.Problems) > 0 {
+		err = fmt.Errorf("the record is not as it must be: %s", strings.Join(report.Problems, "; "))
+	}
+	return err
+}
+
+// config checks the options and turns them into what the local cloud needs.
+func (o devOptions) config(log, errOut io.Writer) (localcloud.Config, error) {
+	c := localcloud.Config{
+		Assembly: example.Assembly, Start: time.Now().UTC(), Speed: o.speed, For: o.length,
+		Exec: map[string]string{}, Log: log, Out: errOut,
+	}
+	if !(o.speed > 0 && o.speed <= maxSpeed) { // also refuses NaN
+		return c, usagef("--speed %v: must be more than 0 and at most %d", o.speed, maxSpeed)
+	}
+	if o.length < 0 {
+		return c, usagef("--for %v: must be positive", o.length)
+	}
+	for _, e := range o.exec {
+		job, command, ok := strings.Cut(e, "=")
+		if !ok || job == "" || strings.TrimSpace(command) == "" {
+			return c, usagef("--exec %q: must be JOB=COMMAND", e)
+		}
+		if c.Exec[job] != "" {
+			return c, usagef("--exec %q: job %q has a command already", e, job)
+		}
+		c.Exec[job] = command
+	}
+	if o.assembly != "" {
+		c.Assembly = os.DirFS(o.assembly)
+		if _, err := fs.Stat(c.Assembly, "manifest.json"); err != nil {
+			return c, fmt.Errorf("--assembly %s: no manifest.json there; run `cdk synth` and name its output directory", o.assembly)
+		}
+	}
+	return c, nil
+}
+
+func announce(log io.Writer, o devOptions, cloud *localcloud.Cloud) {
+	what := "the example app"
+	if o.assembly != "" {
+		what = o.assembly
+	}
+	end := "Ctrl-C ends it"
+	if o.length > 0 {
+		end = fmt.Sprintf("for %v", o.length)
+	}
+	_, _ = fmt.Fprintf(log, "local cloud with %s, %v times as fast as real time; %s\n", what, o.speed, end)
+	for _, notice := range cloud.Notices() {
+		_, _ = fmt.Fprintf(log, "note: %s\n", notice)
+	}
+}

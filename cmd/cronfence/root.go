@@ -1,0 +1,64 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newRootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "cronfence VERB",
+		Short: "Scheduled jobs on AWS that never overlap themselves by accident",
+		Long: `Scheduled jobs on AWS that never overlap themselves by accident and never report a
+skipped tick as a good one.
+
+Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 3 when refused.`,
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("unknown verb %q: must be one of %s", args[0], strings.Join(verbs(cmd), ", "))
+			}
+			return cmd.Help()
+		},
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w; see `%s --help`", err, cmd.CommandPath())
+	})
+	root.AddCommand(newDevCommand(), newVersionCommand())
+	return root
+}
+
+func verbs(root *cobra.Command) []string {
+	var names []string
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
+}
+
+// noArgs refuses arguments of a verb that takes flags only.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usagef("unexpected argument %q; see `%s --help`", args[0], cmd.CommandPath())
+	}
+	return nil
+}
+
+// writeJSON writes the one document of a verb's --json.
+func writeJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,128 @@
+package localcloud
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/localcloud/assembly"
+	"github.com/cronfence/cronfence/internal/localcloud/clock"
+	"github.com/cronfence/cronfence/internal/localcloud/lambdaapi"
+	"github.com/cronfence/cronfence/pkg/guard"
+)
+
+// Config says what to run and how.
+type Config struct {
+	Assembly fs.FS     // a cloud assembly: manifest.json and templates
+	Start    time.Time // what the local clock shows at first
+	Speed    float64   // local time per real time
+	// For is how long ticks are delivered, in local time; 0 means until the context ends.
+	For time.Duration
+	// Exec holds commands for the shell by the name of the job that they are the work of.
+	Exec map[string]string
+	Log  io.Writer // a plain line for every decision
+	Out  io.Writer // what the commands write
+}
+
+// Cloud is a local cloud. It runs once.
+type Cloud struct {
+	config  Config
+	clock   *clock.Clock
+	journal *journal
+	lambda  *lambdaapi.Server
+	states  *stepFunctions
+	async   *async
+	jobs    []*job
+	stores  map[string]*guard.Memory // by table
+	notices []string
+	work    tracker
+
+	ctx  context.Context // ends what is in flight
+	quit context.CancelFunc
+}
+
+// closeGrace is how long functions and commands have to end, in real time: longer than a
+// command has between SIGTERM and SIGKILL.
+const closeGrace = 15 * time.Second
+
+// New reads the assembly and makes everything ready. Close must be called.
+func New(config Config) (*Cloud, error) {
+	a, err := assembly.Load(config.Assembly)
+	if err != nil {
+		return nil, err
+	}
+	c := &Cloud{config: config, clock: clock.New(config.Start, config.Speed), stores: map[string]*guard.Memory{}, notices: a.Notices}
+	c.journal = &journal{out: config.Log, now: c.clock.Now, ratios: map[string]float64{}}
+	c.ctx, c.quit = context.WithCancel(context.Background())
+	if c.lambda, err = lambdaapi.NewServer(c.clock); err != nil {
+		return nil, err
+	}
+	if err := c.build(a); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// Notices says what of the assembly does not run here.
+func (c *Cloud) Notices() []string { return c.notices }
+
+// Run delivers ticks until the time given by For is over, lets what is in flight finish,
+// and reports. When ctx ends it stops at once and reports what is.
+func (c *Cloud) Run(ctx context.Context) (*Report, error) {
+	began := c.clock.Now()
+	var until time.Time
+	if c.config.For > 0 {
+		until = c.config.Start.Add(c.config.For)
+	}
+	var tickers tracker
+	for _, j := range c.jobs {
+		if !j.disabled {
+			tickers.Go(func() { c.tick(ctx, j, c.config.Start, until) })
+		}
+	}
+	if c.config.For > 0 {
+		_ = c.clock.SleepUntil(ctx, until)
+		if n := c.states.running(); n > 0 && ctx.Err() == nil {
+			c.journal.note(fmt.Sprintf("no more ticks after %v; waiting for what is in flight: %d runs", c.config.For, n))
+		}
+	} else {
+		<-ctx.Done()
+	}
+	_ = tickers.wait(context.Background()) // they end with the time or with ctx
+	_ = c.work.wait(ctx)                   // the report says whether it was interrupted
+	ended := c.clock.Now()
+	interrupted := ctx.Err() != nil
+	if err := c.Close(); err != nil {
+		return nil, err
+	}
+	return c.report(began, ended, interrupted)
+}
+
+// Close ends everything that runs: executions, functions, commands. It may be called
+// more than once.
+func (c *Cloud) Close() error {
+	c.quit()
+	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
+	defer cancel()
+	if err := c.lambda.Close(ctx); err != nil {
+		return fmt.Errorf("close the local cloud: %w", err)
+	}
+	if err := c.work.wait(ctx); err != nil {
+		return fmt.Errorf("close the local cloud: executions did not end: %w", err)
+	}
+	return nil
+}
+
+// store is the memory store that stands for a table.
+func (c *Cloud) store(table string) *guard.Memory {
+	if c.stores[table] == nil {
+		c.stores[table] = guard.NewMemory()
+	}
+	return c.stores[table]
+}
+
+func newToken() string { return rand.Text() }

@@ -1,0 +1,63 @@
+package localcloud
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/dispatch"
+	"github.com/cronfence/cronfence/internal/example"
+	"github.com/cronfence/cronfence/internal/heartbeat"
+	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/internal/settle"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Env is what an in-process handler runs on: what its Lambda main would get from AWS.
+type Env struct {
+	Variables map[string]string // of the function, as synthesized
+	Store     guard.Store
+	Machines  machine.Runner
+	Now       func() time.Time
+	Sleep     func(context.Context, time.Duration) error
+	NewToken  func() string
+	Out       io.Writer
+}
+
+const (
+	guardPackages = "github.com/cronfence/cronfence/functions/"
+	jobPackages   = "github.com/cronfence/cronfence/infra/app/jobs/"
+)
+
+// handlers makes the handlers of this repository's functions, by the import path of
+// their main package.
+func handlers() map[string]func(Env) any {
+	all := map[string]func(Env) any{
+		guardPackages + "dispatcher": func(e Env) any {
+			h := &dispatch.Handler{
+				Scheduler: e.Variables[schema.EnvScheduler], Store: e.Store, Machines: e.Machines,
+				Now: e.Now, NewToken: e.NewToken, Out: e.Out,
+			}
+			return h.Handle
+		},
+		guardPackages + "heartbeat": func(e Env) any {
+			h := &heartbeat.Handler{Scheduler: e.Variables[schema.EnvScheduler], Store: e.Store, Now: e.Now, Out: e.Out}
+			return h.Handle
+		},
+		guardPackages + "settler": func(e Env) any {
+			h := &settle.Handler{
+				Scheduler: e.Variables[schema.EnvScheduler], Store: e.Store, Machines: e.Machines,
+				Now: e.Now, NewToken: e.NewToken, Out: e.Out,
+			}
+			return h.Handle
+		},
+	}
+	for _, j := range example.Jobs {
+		all[jobPackages+j.Name] = func(e Env) any {
+			j.Sleep = e.Sleep
+			return j.Handle
+		}
+	}
+	return all
+}

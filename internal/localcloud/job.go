@@ -1,0 +1,52 @@
+package localcloud
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/cronfence/cronfence/pkg/policy"
+	"github.com/cronfence/cronfence/pkg/schedule"
+)
+
+// job is one schedule of the assembly with the state machine behind it, and what the
+// local cloud itself has seen of it.
+type job struct {
+	name        string
+	scheduler   string
+	overlap     policy.Overlap
+	table       string
+	schedule    schedule.Schedule
+	scheduleARN string
+	disabled    bool
+	input       string // of the schedule's target, context attributes not filled in
+	dispatcher  string // function name
+	machineARN  string
+	command     string // name of the function that runs the user's command, if any
+	work        *tracker
+
+	mu         sync.Mutex
+	ticks      []string // fired, in order
+	running    int      // tasks at work now, also those nobody waits for any more
+	maxRunning int
+}
+
+func (j *job) fired(tick string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.ticks = append(j.ticks, tick)
+}
+
+// working counts the job's own work: the local cloud's view, which asks no guard.
+func (j *job) working(n int) {
+	j.work.add(n)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.running += n
+	j.maxRunning = max(j.maxRunning, j.running)
+}
+
+func (j *job) seen() (ticks []string, running, maxRunning int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.ticks), j.running, j.maxRunning
+}

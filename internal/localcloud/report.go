@@ -1,0 +1,144 @@
+package localcloud
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+// Report is what a run of the local cloud came to. Its JSON is stable: fields are added,
+// never renamed.
+type Report struct {
+	Start       string      `json:"start"` // RFC 3339, in the local cloud's time
+	End         string      `json:"end"`
+	Speed       float64     `json:"speed"`
+	Interrupted bool        `json:"interrupted"`
+	DeadLetters int         `json:"deadLetters"`
+	Jobs        []JobReport `json:"jobs"`
+	// Problems says what must not be: a tick without exactly one final outcome, a job that
+	// overlapped itself.
+	Problems []string `json:"problems"`
+}
+
+// JobReport is the part of one job. Ticks are those that the local cloud delivered and
+// Started the executions it started; the outcomes are the ledger's.
+type JobReport struct {
+	Scheduler string `json:"scheduler"`
+	Job       string `json:"job"`
+	Ticks     int    `json:"ticks"`
+	Started   int    `json:"started"`
+	Succeeded int    `json:"succeeded"`
+	Failed    int    `json:"failed"`
+	TimedOut  int    `json:"timedOut"`
+	Aborted   int    `json:"aborted"`
+	LeaseLost int    `json:"leaseLost"`
+	Skipped   int    `json:"skipped"`
+	Expired   int    `json:"expired"`
+	Abandoned int    `json:"abandoned"`
+	Running   int    `json:"running"` // without a final outcome
+	// MaxConcurrent is how many of the job's tasks worked at once at the most, counted by
+	// the local cloud itself.
+	MaxConcurrent     int     `json:"maxConcurrent"`
+	LongestRunSeconds float64 `json:"longestRunSeconds"`
+	MaxRatio          float64 `json:"maxRatio"`           // from the metrics
+	NextTick          string  `json:"nextTick,omitempty"` // RFC 3339
+}
+
+// Unsuccessful counts the runs that ended badly.
+func (r JobReport) Unsuccessful() int {
+	return r.Failed + r.TimedOut + r.Aborted + r.LeaseLost + r.Abandoned
+}
+
+func (c *Cloud) report(began, ended time.Time, interrupted bool) (*Report, error) {
+	r := &Report{
+		Start: schema.TickID(began), End: schema.TickID(ended), Speed: c.config.Speed, Interrupted: interrupted,
+		DeadLetters: c.async.buried(), Problems: []string{},
+	}
+	for _, j := range c.jobs {
+		rows, err := c.rows(j)
+		if err != nil {
+			return nil, err
+		}
+		ticks, _, most := j.seen()
+		r.Jobs = append(r.Jobs, c.reportJob(j, rows, ended))
+		r.Problems = append(r.Problems, problems(j.name, ticks, rows, interrupted)...)
+		if most > 1 && j.overlap != policy.Allow {
+			r.Problems = append(r.Problems, fmt.Sprintf("%d runs of %s worked at once", most, j.name))
+		}
+	}
+	return r, nil
+}
+
+func (c *Cloud) rows(j *job) ([]guard.Row, error) {
+	var rows []guard.Row
+	q := guard.RowQuery{Job: j.name}
+	for {
+		page, err := c.store(j.table).Rows(context.Background(), q)
+		if err != nil {
+			return nil, fmt.Errorf("read ledger of %s: %w", j.name, err)
+		}
+		rows = append(rows, page.Rows...)
+		if page.Next == "" {
+			return rows, nil
+		}
+		q.After = page.Next
+	}
+}
+
+func (c *Cloud) reportJob(j *job, rows []guard.Row, now time.Time) JobReport {
+	ticks, _, maxRunning := j.seen()
+	r := JobReport{
+		Scheduler: j.scheduler, Job: j.name, Ticks: len(ticks), Started: c.states.startedOf(j.machineARN),
+		MaxConcurrent: maxRunning, MaxRatio: c.journal.ratio(j.name),
+	}
+	counts := map[guard.Outcome]*int{
+		guard.Succeeded: &r.Succeeded, guard.Failed: &r.Failed, guard.TimedOut: &r.TimedOut, guard.Aborted: &r.Aborted,
+		guard.LeaseLost: &r.LeaseLost, guard.Skipped: &r.Skipped, guard.Expired: &r.Expired,
+		guard.Abandoned: &r.Abandoned, guard.Running: &r.Running,
+	}
+	for _, row := range rows {
+		if n := counts[row.Outcome]; n != nil {
+			*n++
+		}
+		r.LongestRunSeconds = math.Max(r.LongestRunSeconds, row.RunTimeDuration().Seconds())
+	}
+	if next, ok := j.schedule.Next(now); ok && !j.disabled {
+		r.NextTick = schema.TickID(next)
+	}
+	return r
+}
+
+// problems compares the ticks that were delivered with the ledger: each must have
+// exactly one final outcome, unless the run was cut short, and nothing else may be there.
+func problems(job string, ticks []string, rows []guard.Row, interrupted bool) []string {
+	byTick := map[string][]guard.Row{}
+	for _, row := range rows {
+		byTick[row.Tick] = append(byTick[row.Tick], row)
+	}
+	var found []string
+	for _, tick := range ticks {
+		of := byTick[tick]
+		delete(byTick, tick)
+		switch {
+		case len(of) == 1 && of[0].Outcome.Final(), interrupted && len(of) < 2:
+		case len(of) == 0:
+			found = append(found, fmt.Sprintf("tick %s of %s was delivered and is not in the ledger", tick, job))
+		case len(of) > 1:
+			found = append(found, fmt.Sprintf("tick %s of %s has %d outcomes", tick, job, len(of)))
+		default:
+			found = append(found, fmt.Sprintf("tick %s of %s ended as %q, which is not final", tick, job, of[0].Outcome))
+		}
+	}
+	for tick := range byTick {
+		found = append(found, fmt.Sprintf("tick %s of %s is in the ledger and was never delivered", tick, job))
+	}
+	slices.SortFunc(found, strings.Compare)
+	return found
+}

@@ -1,0 +1,133 @@
+package localcloud
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cronfence/cronfence/internal/localcloud/asl"
+	"github.com/cronfence/cronfence/internal/localcloud/lambdaapi"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+const invokeResource = "arn:aws:states:::lambda:invoke"
+
+// tasks runs the tasks of state machines: invocations of functions.
+type tasks struct {
+	lambda *lambdaapi.Server
+	// jobs are by the name of their machine. Only their own work is counted and may be
+	// replaced by a command, not what guards it.
+	jobs   map[string]*job
+	guards map[string]bool // names of the functions that guard
+}
+
+var _ asl.Tasks = (*tasks)(nil)
+
+// checkResource refuses a task that cannot run here.
+func checkResource(resource string) error {
+	if resource == invokeResource || functionOf(resource) != "" {
+		return nil
+	}
+	return fmt.Errorf("task resource %q cannot run locally; the local cloud runs %s and Lambda function ARNs", resource, invokeResource)
+}
+
+// RunTask implements asl.Tasks.
+func (t *tasks) RunTask(ctx context.Context, task asl.Task) (any, error) {
+	if name := functionOf(task.Resource); name != "" {
+		return t.invoke(ctx, task, name, task.Input)
+	}
+	params, _ := task.Input.(map[string]any)
+	for name := range params {
+		if name != "FunctionName" && name != "Payload" {
+			return nil, &asl.Error{Name: asl.ErrNameRuntime, Cause: fmt.Sprintf("parameter %q of %s is not supported; the local cloud knows FunctionName and Payload", name, task.Resource)}
+		}
+	}
+	function, _ := params["FunctionName"].(string)
+	if name := functionOf(function); name != "" {
+		function = name
+	}
+	payload, given := params["Payload"]
+	if !given {
+		payload = map[string]any{}
+	}
+	answer, err := t.invoke(ctx, task, function, payload)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"ExecutedVersion": "$LATEST", "Payload": answer, "StatusCode": json.Number("200")}, nil
+}
+
+// functionOf returns the name in a function's ARN, "" for anything else.
+func functionOf(arn string) string {
+	p := strings.Split(arn, ":")
+	if len(p) < 7 || p[2] != "lambda" || p[5] != "function" {
+		return ""
+	}
+	return p[6]
+}
+
+func (t *tasks) invoke(ctx context.Context, task asl.Task, function string, payload any) (any, error) {
+	text, err := encode(payload)
+	if err != nil {
+		return nil, err
+	}
+	var watch func(int)
+	if j := t.jobOf(task.Execution); j != nil && !t.guards[function] {
+		watch = j.working
+		if j.command != "" {
+			function = j.command
+		}
+	}
+	answer, err := t.lambda.InvokeWatched(ctx, function, text, watch)
+	if err != nil {
+		return nil, taskError(function, err)
+	}
+	return decode(answer)
+}
+
+func (t *tasks) jobOf(executionARN string) *job {
+	name, _, err := schema.ParseExecutionARN(executionARN)
+	if err != nil {
+		return nil
+	}
+	return t.jobs[name]
+}
+
+// taskError names an error as Step Functions does: by the function's own errorType, with
+// its whole answer as the cause.
+func taskError(function string, err error) error {
+	var failed *lambdaapi.FunctionError
+	switch {
+	case errors.As(err, &failed) && failed.Type == "":
+		return &asl.Error{Name: "Lambda.Unknown", Cause: failed.Payload}
+	case errors.As(err, &failed):
+		return &asl.Error{Name: failed.Type, Cause: failed.Payload}
+	case errors.Is(err, lambdaapi.ErrNoFunction):
+		return &asl.Error{Name: "Lambda.ResourceNotFoundException", Cause: "Function not found: " + function}
+	}
+	return err
+}
+
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimRight(b.Bytes(), "\n"), err
+}
+
+func decode(b []byte) (any, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, &asl.Error{Name: "Lambda.Unknown", Cause: "the function's answer is no JSON: " + err.Error()}
+	}
+	return v, nil
+}
