@@ -166,7 +166,7 @@ func (c *calendar) before(t time.Time) time.Time {
 func (c *calendar) count(a, b time.Time) int {
 	n := c.walls(reached(a, c.loc), reached(b, c.loc))
 	for at := a.In(c.loc); ; {
-		_, until := at.ZoneBounds()
+		_, until := bounds(at)
 		if until.IsZero() || until.After(b) {
 			return n
 		}

@@ -59,7 +59,7 @@ func instantOf(wall time.Time, loc *time.Location) (time.Time, gap, bool) {
 	}
 	before := time.Duration(0)
 	for at := wall.Add(-maxOffset).In(loc); ; {
-		since, until := at.ZoneBounds()
+		since, until := bounds(at)
 		offset := offsetAt(at)
 		t := wall.Add(-offset)
 		if t.Before(since) {
@@ -71,6 +71,17 @@ func instantOf(wall time.Time, loc *time.Location) (time.Time, gap, bool) {
 		}
 		before, at = offset, until
 	}
+}
+
+// bounds is ZoneBounds with its one fault mended: where a rule makes the changes, it takes
+// every year for 365 days long, so that on 31 December of a leap year the end it gives is not
+// later than local and a walk over the spans would never end.
+func bounds(local time.Time) (since, until time.Time) {
+	since, until = local.ZoneBounds()
+	if !until.IsZero() && !until.After(local) {
+		until = time.Date(local.UTC().Year()+1, 1, 1, 0, 0, 0, 0, time.UTC).In(local.Location())
+	}
+	return since, until
 }
 
 func offsetAt(local time.Time) time.Duration {
