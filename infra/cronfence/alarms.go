@@ -87,7 +87,7 @@ func skipWindow(interval time.Duration) window {
 		n := min(consecutiveSkips, int(limit/period))
 		return window{period: period, periods: n, skips: n}
 	}
-	apart := int((interval + day - 1) / day)
+	apart := int(interval.Round(day) / day)
 	n := min(consecutiveSkips, 6/apart+1)
 	return window{period: day, periods: (n-1)*apart + 1, skips: n}
 }

@@ -90,7 +90,7 @@ func (j *Job) Name() string { return j.name }
 // StateMachine runs and guards the work. It is called SCHEDULER_JOB.
 func (j *Job) StateMachine() awsstepfunctions.StateMachine { return j.machine }
 
-// Schedule delivers the job's ticks. It is called after the job, in its scheduler's group.
+// Schedule delivers the job's ticks. It is called JOB.SCHEDULER, in its scheduler's group.
 func (j *Job) Schedule() awsscheduler.CfnSchedule { return j.schedule }
 
 // RatioAlarm goes off when a run has taken 0.8 of the job's interval or more, while it

@@ -16,7 +16,7 @@ import (
 func (s *Scheduler) grantFunctions() {
 	for _, f := range []awslambda.Function{s.dispatcher, s.settler} {
 		f.AddToRolePolicy(allow([]string{*s.table.TableArn()},
-			"dynamodb:GetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"))
+			"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"))
 		f.AddToRolePolicy(allow([]string{s.statesARN("stateMachine", schema.MachinePrefix(s.name)+"*")},
 			"states:StartExecution"))
 		f.AddToRolePolicy(allow([]string{s.statesARN("execution", schema.MachinePrefix(s.name)+"*:*")},

@@ -6,6 +6,8 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 var errNoSchedule = errors.New("schedule: none given: must be one of package schedule, such as schedule.Daily(2, 0, \"Europe/Berlin\")")
@@ -25,7 +27,7 @@ func (j *Job) newSchedule(props *JobProps) {
 		panic(err)
 	}
 	j.schedule = awsscheduler.NewCfnSchedule(j, jsii.String("Schedule"), &awsscheduler.CfnScheduleProps{
-		Name:                       &j.name,
+		Name:                       jsii.String(schema.ScheduleName(s.name, j.name)),
 		GroupName:                  s.group.Ref(),
 		Description:                jsii.String("Job " + j.name + " of Cronfence scheduler " + s.name),
 		ScheduleExpression:         jsii.String(j.spec.Schedule),

@@ -1,11 +1,38 @@
 package schema
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+)
+
 // GroupName is the name of a scheduler's group of schedules: the command line finds
 // schedulers by the prefix GroupPrefix and a job's schedule by group and job.
 func GroupName(scheduler string) string { return GroupPrefix + scheduler }
 
 // GroupPrefix is what the names of all schedulers' groups begin with.
 const GroupPrefix = "cronfence-"
+
+// maxScheduleName is EventBridge Scheduler's limit.
+const maxScheduleName = 64
+
+// ScheduleName is the name of a job's schedule, JOB.SCHEDULER. To CloudFormation the name
+// alone, without the group, identifies a schedule in an account, so it must say both. Where
+// that is longer than EventBridge Scheduler allows, a hash stands for the scheduler.
+func ScheduleName(scheduler, job string) string {
+	name := job + "." + scheduler
+	if len(name) <= maxScheduleName {
+		return name
+	}
+	sum := sha256.Sum256([]byte(scheduler))
+	return job + "." + hex.EncodeToString(sum[:5])
+}
+
+// JobOfSchedule is the job that a schedule of a scheduler's group belongs to.
+func JobOfSchedule(name string) string {
+	job, _, _ := strings.Cut(name, ".")
+	return job
+}
 
 // Environment variables of the Lambda functions.
 const (

@@ -1,0 +1,87 @@
+package cronfence
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+func TestHistoryOfALongRunFits(t *testing.T) {
+	for _, c := range []struct {
+		maxRun, renewal time.Duration
+		fits            string // the renewal that the refusal names; empty when it fits
+	}{
+		{24 * time.Hour, time.Minute, ""},
+		{48 * time.Hour, time.Minute, "1m1s"},
+		{12 * time.Hour, 15 * time.Second, "16s"},
+		{15 * time.Minute, 30 * time.Second, ""},
+		{365 * day, 30 * time.Second, "3h4m10s"},
+	} {
+		lease := max(schema.DefaultLease, schema.MinLease(c.renewal))
+		err := checkHistory(c.maxRun, lease, c.renewal)
+		if c.fits == "" {
+			if err != nil {
+				t.Errorf("%v with a beat every %v: %v", c.maxRun, c.renewal, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), "a renewal of "+c.fits+" or more") {
+			t.Errorf("%v with a beat every %v: %v: want a refusal that names %s", c.maxRun, c.renewal, err, c.fits)
+			continue
+		}
+		fits, _ := time.ParseDuration(c.fits)
+		if err := checkHistory(c.maxRun, max(lease, schema.MinLease(fits)), fits); err != nil {
+			t.Errorf("the renewal that the refusal names is refused: %v", err)
+		}
+		shorter := fits - time.Second
+		if checkHistory(c.maxRun, max(lease, schema.MinLease(shorter)), shorter) == nil {
+			t.Errorf("%v: a renewal of %v fits too: %s is not the smallest", c.maxRun, shorter, c.fits)
+		}
+	}
+}
+
+func TestBeatIsRetriedWithinTheLease(t *testing.T) {
+	for renewal := time.Second; renewal < time.Hour; renewal += 13 * time.Second {
+		for _, longer := range []time.Duration{0, time.Second, time.Minute, time.Hour} {
+			spec := schema.Spec{
+				RenewalSeconds: wholeSeconds(renewal), LeaseSeconds: wholeSeconds(schema.MinLease(renewal) + longer),
+			}
+			r := beatRetry(spec)
+			worst, delay := schema.HeartbeatTimeout, time.Second
+			for range r.MaxAttempts {
+				worst += delay + schema.HeartbeatTimeout
+				delay = min(2*delay, time.Duration(r.MaxDelaySeconds)*time.Second)
+			}
+			left := spec.Lease() - schema.SkewMargin - spec.Renewal()
+			if r.MaxAttempts < 3 || worst > left {
+				t.Fatalf("lease %v, renewal %v: %d retries take up to %v: want at least 3 within %v", spec.Lease(), renewal, r.MaxAttempts, worst, left)
+			}
+			if more := worst + delay + schema.HeartbeatTimeout; more <= left {
+				t.Fatalf("lease %v, renewal %v: one more retry would fit", spec.Lease(), renewal)
+			}
+		}
+	}
+}
+
+func TestWaitsFitTheirAllowances(t *testing.T) {
+	total := func(r retrier) (sum time.Duration) {
+		delay := time.Duration(r.IntervalSeconds) * time.Second
+		for range r.MaxAttempts {
+			sum += delay
+			delay = time.Duration(float64(delay) * r.BackoffRate)
+			if most := time.Duration(r.MaxDelaySeconds) * time.Second; most > 0 {
+				delay = min(delay, most)
+			}
+		}
+		return sum
+	}
+	if got := total(throttleRetry); got >= schema.MachineSlack {
+		t.Errorf("a throttled job is retried over %v: must be less than the machine's slack of %v", got, schema.MachineSlack)
+	}
+	settle := machine{}.settle(schema.RunSucceeded)
+	if got := total(settle.Retry[0]); got > schema.SettleAllowance || got < schema.SettleAllowance/2 {
+		t.Errorf("settling is retried over %v: want most of %v", got, schema.SettleAllowance)
+	}
+}
