@@ -73,7 +73,7 @@ func TestErrorsSayWhetherTryingAgainHelps(t *testing.T) {
 				t.Errorf("%s: %v does not wrap %v", call, got.err, c.err)
 			}
 			for _, kind := range kinds {
-				if is := errors.Is(got.err, kind); is != (kind == got.want) {
+				if is := errors.Is(got.err, kind); is != (kind == got.want) { //nolint:errorlint // one of kinds or nil, nothing wrapped
 					t.Errorf("%s: error %v is %q: %v", call, got.err, kind, is)
 				}
 			}
