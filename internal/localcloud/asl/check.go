@@ -15,10 +15,6 @@ func (g *graph) check(seen map[string]bool) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(g.States)) {
 		s := g.States[name]
-		if s == nil {
-			return fmt.Errorf("state %q: must be an object", name)
-		}
-		s.name = name
 		if seen[name] {
 			return fmt.Errorf("state %q: the name is used twice in one machine", name)
 		}

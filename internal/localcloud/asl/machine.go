@@ -17,7 +17,26 @@ type Machine struct {
 // graph is a start and its states: a machine's, or one branch's.
 type graph struct {
 	StartAt string
-	States  map[string]*state
+	States  states
+}
+
+// states are read one by one, so that an error names the state.
+type states map[string]*state
+
+func (all *states) UnmarshalJSON(raw []byte) error {
+	var texts map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &texts); err != nil {
+		return err
+	}
+	*all = make(states, len(texts))
+	for _, name := range slices.Sorted(maps.Keys(texts)) {
+		s := &state{name: name}
+		if err := json.Unmarshal(texts[name], s); err != nil {
+			return fmt.Errorf("state %q: %w", name, err)
+		}
+		(*all)[name] = s
+	}
+	return nil
 }
 
 // state holds the fields of every state type; what a type may carry is checked when it
