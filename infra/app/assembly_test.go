@@ -13,7 +13,14 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/cronfence/cronfence/infra/cronfence"
+	"github.com/cronfence/cronfence/infra/internal/infratest"
 )
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	jsii.Close()
+	os.Exit(code)
+}
 
 var update = flag.Bool("update", false, "write the example assembly anew")
 
@@ -24,6 +31,7 @@ var assetHash = regexp.MustCompile(`\b[0-9a-f]{64}\b`)
 // synthesize returns the example's assembly without code, asset hashes normalised.
 func synthesize(t *testing.T) map[string][]byte {
 	t.Helper()
+	infratest.RequireNode(t)
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir())})
 	newStack(app, stackProps{build: cronfence.BuildPlaceholder})
 	dir := *app.Synth(nil).Directory()
@@ -78,6 +86,24 @@ func TestExampleAssemblyIsWhatTheAppSynthesizes(t *testing.T) {
 		}
 		if !bytes.Equal(got, want) {
 			t.Errorf("%s differs from what the app synthesizes: go test ./infra/app -run %s -update", path, t.Name())
+		}
+	}
+}
+
+func TestTemplatePassesCfnLint(t *testing.T) {
+	infratest.CfnLint(t, filepath.Join(exampleDir, stackName+".template.json"))
+}
+
+func TestArchitectureComesFromTheContext(t *testing.T) {
+	infratest.RequireNode(t)
+	for context, want := range map[string]string{"": "", "x86_64": "x86_64", "arm64": "arm64"} {
+		values := map[string]any{}
+		if context != "" {
+			values["architecture"] = context
+		}
+		app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(t.TempDir()), Context: &values})
+		if got := architectureOf(app); got != want {
+			t.Errorf("context %q: architecture %q", context, got)
 		}
 	}
 }

@@ -87,6 +87,10 @@ func NewJob(scope constructs.Construct, id string, props *JobProps) *Job {
 // Name is the job's name.
 func (j *Job) Name() string { return j.name }
 
+// Spec is what the dispatcher is told of the job with every tick; the machine's ARN is
+// known to CloudFormation only.
+func (j *Job) Spec() schema.Spec { return j.spec }
+
 // StateMachine runs and guards the work. It is called SCHEDULER_JOB.
 func (j *Job) StateMachine() awsstepfunctions.StateMachine { return j.machine }
 

@@ -1,0 +1,12 @@
+package cronfence_test
+
+import (
+	"testing"
+
+	"github.com/cronfence/cronfence/infra/internal/infratest"
+)
+
+func TestTemplatesPassCfnLint(t *testing.T) {
+	f := synth(t)
+	infratest.CfnLint(t, f.main.file, f.more.file)
+}
