@@ -11,10 +11,17 @@ import (
 	"github.com/cronfence/cronfence/internal/localcloud/lambdaapi"
 )
 
+// invoker runs a function and waits for its answer.
+type invoker interface {
+	Invoke(ctx context.Context, function string, event []byte) ([]byte, error)
+}
+
+var _ invoker = (*lambdaapi.Server)(nil)
+
 // async plays Lambda's asynchronous invocation: what fails is tried again, twice unless
 // the function is configured otherwise, and then becomes a dead letter.
 type async struct {
-	lambda  *lambdaapi.Server
+	lambda  invoker
 	clock   asl.Clock
 	retries map[string]int // by function name
 	journal *journal

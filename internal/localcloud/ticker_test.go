@@ -1,0 +1,133 @@
+package localcloud
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/localcloud/clock"
+	"github.com/cronfence/cronfence/internal/localcloud/lambdaapi"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/schedule"
+)
+
+// calls is an invoker that keeps what it is called with, and fails as often as it is told.
+type calls struct {
+	mu     sync.Mutex
+	failed int
+	err    error
+	events []string
+	at     []time.Time
+}
+
+func (c *calls) Invoke(_ context.Context, _ string, event []byte) ([]byte, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.events, c.at = append(c.events, string(event)), append(c.at, time.Now())
+	if len(c.events) <= c.failed {
+		return nil, c.err
+	}
+	return []byte(`{}`), nil
+}
+
+func newAsync(i invoker, c *clock.Clock) *async {
+	return &async{lambda: i, clock: c, retries: map[string]int{"f": 2}, journal: &journal{out: io.Discard, now: c.Now}}
+}
+
+// ticksOf delivers a schedule's ticks from start for a while in virtual time.
+func ticksOf(t *testing.T, expression, zone string, start time.Time, length time.Duration, input string, options ...schedule.Option) ([]string, *job) {
+	t.Helper()
+	fake := &calls{}
+	s, err := schedule.Parse(expression, append(options, schedule.In(zone))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := &job{schedule: s, dispatcher: "f", scheduleARN: "arn:s", input: input}
+	synctest.Test(t, func(t *testing.T) {
+		local := clock.New(start, 1)
+		c := &Cloud{clock: local, async: newAsync(fake, local), ctx: t.Context()}
+		c.tick(t.Context(), j, start, start.Add(length))
+		if err := c.work.wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return fake.events, j
+}
+
+func TestTicksFollowTheirZone(t *testing.T) {
+	for _, tt := range []struct{ start, want string }{
+		{"2026-01-15T00:00:00Z", "2026-01-15T12:00:00Z"},
+		{"2026-07-15T00:00:00Z", "2026-07-15T11:00:00Z"},
+	} {
+		start, _ := time.Parse(time.RFC3339, tt.start)
+		events, j := ticksOf(t, "cron(0 4 * * ? *)", "America/Los_Angeles", start, 24*time.Hour, "<aws.scheduler.scheduled-time>")
+		if ticks, _, _ := j.seen(); !slices.Equal(events, []string{tt.want}) || !slices.Equal(ticks, events) {
+			t.Errorf("from %s: delivered %v, fired %v, want %s", tt.start, events, ticks, tt.want)
+		}
+	}
+}
+
+func TestAttributesAreFilledInWhereTheyStand(t *testing.T) {
+	input := `{"tick":"<aws.scheduler.scheduled-time>","delivery":{"executionId":"<aws.scheduler.execution-id>",
+		"attempt":"<aws.scheduler.attempt-number>","scheduleArn":"<aws.scheduler.schedule-arn>"},"escaped":"\u003caws.scheduler.scheduled-time\u003e"}`
+	events, _ := ticksOf(t, "rate(1 minute)", "UTC", time.Date(2026, 9, 7, 2, 0, 0, 0, time.UTC), 2*time.Minute, input)
+	if len(events) != 2 {
+		t.Fatalf("got %d deliveries, want 2", len(events))
+	}
+	ids := map[string]bool{}
+	for i, event := range events {
+		var ev schema.TickEvent
+		if err := json.Unmarshal([]byte(event), &ev); err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{"2026-09-07T02:01:00Z", "2026-09-07T02:02:00Z"}[i]; ev.Tick != want || ev.Delivery.Attempt != "1" || ev.Delivery.ScheduleARN != "arn:s" {
+			t.Errorf("got %+v, want tick %s", ev, want)
+		}
+		if !strings.Contains(event, `\u003caws.scheduler.scheduled-time\u003e`) {
+			t.Error("an escaped attribute was filled in, as AWS does not")
+		}
+		ids[ev.Delivery.ExecutionID] = true
+	}
+	if len(ids) != 2 {
+		t.Error("two deliveries have the same execution id")
+	}
+}
+
+func TestTicksEndWithTheSchedule(t *testing.T) {
+	start := time.Date(2026, 9, 7, 2, 0, 0, 0, time.UTC)
+	events, _ := ticksOf(t, "rate(1 minute)", "UTC", start, time.Hour, "x",
+		schedule.Starting(start.Add(10*time.Minute)), schedule.Ending(start.Add(12*time.Minute)))
+	if len(events) != 3 {
+		t.Errorf("got %d ticks, want those of minutes 10, 11 and 12", len(events))
+	}
+}
+
+func TestAnEventIsTriedThreeTimes(t *testing.T) {
+	for _, tt := range []struct {
+		failed, calls, buried int
+		err                   error
+		took                  time.Duration
+	}{
+		{0, 1, 0, nil, 0},
+		{2, 3, 0, errors.New("no"), 3 * time.Minute},
+		{9, 3, 1, errors.New("no"), 3 * time.Minute},
+		{9, 1, 1, lambdaapi.ErrNoFunction, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			fake := &calls{failed: tt.failed, err: tt.err}
+			a := newAsync(fake, clock.New(time.Now(), 1))
+			began := time.Now()
+			a.invoke(t.Context(), "f", []byte(`{}`))
+			if len(fake.events) != tt.calls || a.buried() != tt.buried || time.Since(began) != tt.took {
+				t.Errorf("failing %d times with %v: %d calls, %d dead letters, %v", tt.failed, tt.err, len(fake.events), a.buried(), time.Since(began))
+			}
+		})
+	}
+}
