@@ -1,6 +1,7 @@
 package schedule_test
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -86,5 +87,22 @@ func TestSearchAllocatesNothingHoweverFarTheTick(t *testing.T) {
 				t.Errorf("%s, %s: %v allocations, want none", c.name, name, got)
 			}
 		}
+	}
+}
+
+// BenchmarkNextOnAverage is one Next over random expressions, zones and instants.
+func BenchmarkNextOnAverage(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 0))
+	var schedules []schedule.Schedule
+	for len(schedules) < 1000 {
+		zone := oracleZones[rng.IntN(len(oracleZones))]
+		if s, err := schedule.Parse(randomCron(rng, 2026), schedule.In(zone)); err == nil {
+			schedules = append(schedules, s)
+		}
+	}
+	i := 0
+	for b.Loop() {
+		schedules[i%1000].Next(day(2026, 1, 1+i%365))
+		i++
 	}
 }
