@@ -48,6 +48,7 @@ func TestAfterFuncStops(t *testing.T) {
 		stop := c.AfterFunc(time.Second, func() { t.Error("called although stopped") })
 		stop()
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := at.Sub(noon); got != time.Minute {
 			t.Errorf("called after %v of local time, want 1m", got)
 		}

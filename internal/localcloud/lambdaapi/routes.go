@@ -105,6 +105,7 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, resolve func(*in
 	inv := s.invocations[r.PathValue("id")]
 	s.mu.Unlock()
 	if inv != nil {
+		s.end(inv) // first: whoever gets the answer may start more of the same work
 		switch {
 		case err != nil:
 			s.resolve(inv, nil, &FunctionError{Type: "Function.ResponseError", Message: err.Error()})
@@ -113,7 +114,6 @@ func (s *Server) finish(w http.ResponseWriter, r *http.Request, resolve func(*in
 		default:
 			resolve(inv, body)
 		}
-		s.end(inv)
 	}
 	w.WriteHeader(http.StatusAccepted)
 }
