@@ -127,3 +127,23 @@ func TestIntervalIsTheTrueDistance(t *testing.T) {
 		t.Errorf("interval at the last tick: got %v, want 0", got)
 	}
 }
+
+func TestOneTimeScheduleTicksOnceInItsZone(t *testing.T) {
+	s := schedule.MustParse("at(2026-11-01T01:30:00)", schedule.In("America/New_York")) // comes twice that night
+	want := instant(t, "2026-11-01T05:30:00Z")
+	if got, ok := s.Next(want.Add(-time.Second)); !ok || !got.Equal(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if before, after := s.Between(day(1970, 1, 1), want.Add(-time.Second)), s.Between(want.Add(-time.Second), want); before != 0 || after != 1 {
+		t.Errorf("%d ticks before it and %d at it", before, after)
+	}
+}
+
+func TestMustParsePanicsWithTheError(t *testing.T) {
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, `minute "60"`) {
+			t.Errorf("got %q", text)
+		}
+	}()
+	schedule.MustParse("cron(60 * * * ? *)")
+}
