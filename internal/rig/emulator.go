@@ -116,7 +116,7 @@ func (e *emulator) start(python string) error {
 	defer log.Close()
 	defer os.Remove(log.Name()) // it stays readable through log and is gone with the emulator
 
-	cmd := exec.Command(python, "-c", launcher, e.name, strconv.Itoa(port)) //nolint:noctx // outlives the test that starts it
+	cmd := exec.Command(python, "-c", launcher, e.name, strconv.Itoa(port)) // no context: it outlives the test that starts it
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirEnd, log, log
 	cmd.ExtraFiles = []*os.File{socket}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // stop kills the emulator's children too
