@@ -17,7 +17,7 @@ func writeTable(out io.Writer, r *localcloud.Report) error {
 	for _, j := range r.Jobs {
 		longest, ratio := "-", "-"
 		if j.LongestRunSeconds > 0 {
-			longest = (time.Duration(j.LongestRunSeconds * float64(time.Second))).Round(time.Second).String()
+			longest = time.Duration(j.LongestRunSeconds * float64(time.Second)).Round(time.Second).String()
 		}
 		if j.MaxRatio > 0 {
 			ratio = fmt.Sprintf("%.2f", j.MaxRatio)

@@ -34,7 +34,7 @@ func (c *Cloud) build(a *assembly.Assembly) error {
 	if err := c.addJobs(a, t); err != nil {
 		return err
 	}
-	return c.addFunctions(a.Functions, t)
+	return c.addFunctions(a.Functions)
 }
 
 func (c *Cloud) addMachines(machines []assembly.Machine) error {
@@ -133,7 +133,7 @@ func (e *UnknownJobError) Error() string {
 }
 
 // addFunctions adds the functions whose code is in this program, and notes the others.
-func (c *Cloud) addFunctions(functions []assembly.Function, t *tasks) error {
+func (c *Cloud) addFunctions(functions []assembly.Function) error {
 	known := handlers()
 	for _, f := range functions {
 		make := known[f.GoPackage]

@@ -42,7 +42,7 @@ func (b *buffer) String() string {
 // start is half past ten, a second before a tick of both frequent jobs.
 var start = time.Date(2026, 9, 7, 10, 29, 59, 0, time.UTC)
 
-func runCloud(t *testing.T, ctx context.Context, c localcloud.Config) (*localcloud.Report, string) {
+func runCloud(ctx context.Context, t *testing.T, c localcloud.Config) (*localcloud.Report, string) {
 	t.Helper()
 	var log buffer
 	c.Assembly, c.Start, c.Log, c.Out = example.Assembly, start, &log, &log
@@ -69,7 +69,7 @@ func jobOf(t *testing.T, r *localcloud.Report, name string) localcloud.JobReport
 }
 
 func TestAnOverrunningJobIsHeldBack(t *testing.T) {
-	r, log := runCloud(t, t.Context(), localcloud.Config{Speed: 60, For: 6 * time.Minute})
+	r, log := runCloud(t.Context(), t, localcloud.Config{Speed: 60, For: 6 * time.Minute})
 	if len(r.Problems) > 0 || r.DeadLetters > 0 || r.Interrupted {
 		t.Errorf("problems %q, dead letters %d, interrupted %v\n%s", r.Problems, r.DeadLetters, r.Interrupted, log)
 	}
@@ -94,7 +94,7 @@ func TestAnOverrunningJobIsHeldBack(t *testing.T) {
 func TestAHungCommandIsTimedOutAndTheJobGoesOn(t *testing.T) {
 	// It hangs in its first run only.
 	file := filepath.Join(t.TempDir(), "hung")
-	r, log := runCloud(t, t.Context(), localcloud.Config{Speed: 600, For: 13 * time.Minute, Exec: map[string]string{
+	r, log := runCloud(t.Context(), t, localcloud.Config{Speed: 600, For: 13 * time.Minute, Exec: map[string]string{
 		"cleanup": `[ -e ` + file + ` ] && exit 0; echo $$ >` + file + `; sleep 600`,
 	}})
 	cleanup := jobOf(t, r, "cleanup")
@@ -119,7 +119,7 @@ func TestCtrlCEndsTheCommands(t *testing.T) {
 		}
 		cancel()
 	}()
-	r, log := runCloud(t, ctx, localcloud.Config{Speed: 10, Exec: map[string]string{"cleanup": `sleep 600 & echo $! >` + file + `; wait`}})
+	r, log := runCloud(ctx, t, localcloud.Config{Speed: 10, Exec: map[string]string{"cleanup": `sleep 600 & echo $! >` + file + `; wait`}})
 	if !r.Interrupted || len(r.Problems) > 0 {
 		t.Errorf("interrupted %v, problems %q", r.Interrupted, r.Problems)
 	}

@@ -45,8 +45,8 @@ func (j *job) working(n int) {
 	j.maxRunning = max(j.maxRunning, j.running)
 }
 
-func (j *job) seen() (ticks []string, running, maxRunning int) {
+func (j *job) seen() (ticks []string, maxRunning int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return slices.Clone(j.ticks), j.running, j.maxRunning
+	return slices.Clone(j.ticks), j.maxRunning
 }

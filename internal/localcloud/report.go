@@ -66,7 +66,7 @@ func (c *Cloud) report(began, ended time.Time, interrupted bool) (*Report, error
 		if err != nil {
 			return nil, err
 		}
-		ticks, _, most := j.seen()
+		ticks, most := j.seen()
 		r.Jobs = append(r.Jobs, c.reportJob(j, rows, ended))
 		r.Problems = append(r.Problems, problems(j.name, ticks, rows, interrupted)...)
 		if most > 1 && j.overlap != policy.Allow {
@@ -93,7 +93,7 @@ func (c *Cloud) rows(j *job) ([]guard.Row, error) {
 }
 
 func (c *Cloud) reportJob(j *job, rows []guard.Row, now time.Time) JobReport {
-	ticks, _, maxRunning := j.seen()
+	ticks, maxRunning := j.seen()
 	r := JobReport{
 		Scheduler: j.scheduler, Job: j.name, Ticks: len(ticks), Started: c.states.startedOf(j.machineARN),
 		MaxConcurrent: maxRunning, MaxRatio: c.journal.ratio(j.name),

@@ -57,7 +57,14 @@ type corpusMock struct {
 }
 
 // The floors: how many of the recorded cases agree today. A change may raise them.
-var corpusFloors = map[string]int{"cases": 94, "tables": 503}
+var corpusFloors = map[string]int{"cases": 94, "tables": 503, "tasks": 6}
+
+// Cases that run and do not agree, with the reason. Every other one that does not agree
+// must be refused when its definition is read.
+var corpusDiffers = map[string]string{
+	"scenarios_lambda_invoke_with_retry_extended_input":         "recorded before AWS put Execution.RedriveCount into the context object",
+	"scenarios_lambda_service_invoke_with_retry_extended_input": "the same",
+}
 
 func TestExecutionsEndAsRecordedOnAWS(t *testing.T) {
 	dir := os.Getenv("ASL_CORPUS")
@@ -67,16 +74,20 @@ func TestExecutionsEndAsRecordedOnAWS(t *testing.T) {
 	for folder, floor := range corpusFloors {
 		t.Run(folder, func(t *testing.T) {
 			files, _ := filepath.Glob(filepath.Join(dir, folder, "*.json"))
-			var passed, total int
-			var missed []string
+			passed, total, missed := 0, 0, []string{}
 			for _, file := range files {
 				for name, c := range readCorpus(t, file) {
 					total++
-					if err := c.run(t); err != nil {
-						missed = append(missed, fmt.Sprintf("%s: %v", name, err))
+					switch err := c.run(t); {
+					case err == nil:
+						passed++
 						continue
+					case !strings.HasPrefix(err.Error(), "refused") && corpusDiffers[name] == "" && folder != "tasks":
+						t.Errorf("%s runs otherwise than on AWS: %v", name, err)
+						fallthrough
+					default:
+						missed = append(missed, fmt.Sprintf("%s: %s", name, cmp.Or(corpusDiffers[name], err.Error())))
 					}
-					passed++
 				}
 			}
 			slices.Sort(missed)
@@ -137,7 +148,7 @@ func (c corpusCase) run(t *testing.T) (err error) {
 
 func (c corpusCase) compare(res Result, runErr error, events []Event) error {
 	if got := statusOf(res, runErr); got != c.Expected.Status {
-		return fmt.Errorf("status %s, want %s (%v %v)", got, c.Expected.Status, res.Err, runErr)
+		return fmt.Errorf("status %s, want %s (%s)", got, c.Expected.Status, fmt.Sprint(res.Err, runErr))
 	}
 	if res.Err != nil {
 		if want := cmp.Or(c.Expected.Error, new(string)); res.Err.Name != *want {

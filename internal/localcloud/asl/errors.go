@@ -16,7 +16,6 @@ const (
 	ErrNameDataLimit       = "States.DataLimitExceeded"
 	ErrNameNoChoiceMatched = "States.NoChoiceMatched"
 	ErrNameResultPath      = "States.ResultPathMatchFailure"
-	ErrNameIntrinsic       = "States.IntrinsicFailure"
 )
 
 // Error is how a state or an execution fails. Name and Cause may both be empty: a Fail

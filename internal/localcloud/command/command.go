@@ -38,7 +38,7 @@ type Handler struct {
 func (h *Handler) Handle(ctx context.Context, run json.RawMessage) (any, error) {
 	out := &lineWriter{out: h.Out, prefix: "[" + h.Job + "] "}
 	defer out.flush()
-	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", h.Line) //nolint:gosec // running it is the purpose
+	cmd := exec.CommandContext(ctx, "/bin/sh", "-c", h.Line)
 	cmd.Env = append(os.Environ(), RunVariable+"="+string(run))
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.WaitDelay = h.Wait

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func run(t *testing.T, ctx context.Context, line string) (string, error) {
+func run(ctx context.Context, t *testing.T, line string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	h := &Handler{Job: "cleanup", Line: line, Out: &out, Wait: 300 * time.Millisecond}
@@ -30,7 +30,7 @@ func run(t *testing.T, ctx context.Context, line string) (string, error) {
 }
 
 func TestTheCommandGetsTheRunAndItsLinesAreNamed(t *testing.T) {
-	got, err := run(t, t.Context(), `echo "$CRONFENCE_RUN"; echo two >&2; printf three`)
+	got, err := run(t.Context(), t, `echo "$CRONFENCE_RUN"; echo two >&2; printf three`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestTheCommandGetsTheRunAndItsLinesAreNamed(t *testing.T) {
 }
 
 func TestAnExitStatusIsATypedError(t *testing.T) {
-	_, err := run(t, t.Context(), "exit 3")
+	_, err := run(t.Context(), t, "exit 3")
 	var typed messages.InvokeResponse_Error
 	if !errors.As(err, &typed) || typed.Type != ErrorFailed || !strings.Contains(typed.Message, "exit status 3") {
 		t.Errorf("got %v", err)
@@ -50,7 +50,7 @@ func TestAnExitStatusIsATypedError(t *testing.T) {
 func TestSIGTERMIsTheStop(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	got, err := run(t, ctx, `trap 'echo stopping; exit 0' TERM; sleep 30 & wait`)
+	got, err := run(ctx, t, `trap 'echo stopping; exit 0' TERM; sleep 30 & wait`)
 	if err == nil || !strings.Contains(got, "stopping") {
 		t.Errorf("got %q, %v; want the trap's line and an error", got, err)
 	}
@@ -67,7 +67,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
 			began := time.Now()
-			_, _ = run(t, ctx, tt.line)
+			_, _ = run(ctx, t, tt.line)
 			if d := time.Since(began); d > 5*time.Second {
 				t.Errorf("ending took %v", d)
 			}

@@ -74,7 +74,7 @@ func stackTrace() []*messages.InvokeResponse_Error_StackFrame {
 	for {
 		frame, more := frames.Next()
 		trace = append(trace, &messages.InvokeResponse_Error_StackFrame{
-			Path: frame.File, Line: int32(frame.Line), Label: frame.Function, //nolint:gosec // a line number fits
+			Path: frame.File, Line: int32(frame.Line), Label: frame.Function,
 		})
 		if !more {
 			return trace
