@@ -30,7 +30,7 @@ Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(newDevCommand(), newVersionCommand())
+	root.AddCommand(newDevCommand(), newNextCommand(), newVersionCommand())
 	return root
 }
 
