@@ -67,7 +67,7 @@ func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (_ any, err
 func (h *Handler) engine(log *telemetry.Writer) *engine.Engine {
 	return &engine.Engine{
 		Store: h.Store, Machines: h.Machines, Now: h.Now, NewToken: h.NewToken,
-		Timeout: schema.DispatcherTimeout, Recorded: log.Outcome, Warn: log.Warn,
+		Timeout: schema.DispatcherTimeout, Observe: log,
 	}
 }
 
@@ -76,10 +76,6 @@ func (h *Handler) delivery(ctx context.Context, ev schema.TickEvent) (guard.Deli
 	var none guard.Delivery
 	if err := schema.CheckJob(ev.Job); err != nil {
 		return none, err
-	}
-	at, err := schema.ParseTick(ev.Tick)
-	if err != nil {
-		return none, fmt.Errorf("job %s: %w", ev.Job, err)
 	}
 	spec, err := h.spec(ctx, ev)
 	if err != nil {
@@ -91,17 +87,9 @@ func (h *Handler) delivery(ctx context.Context, ev schema.TickEvent) (guard.Deli
 	if spec.Job != ev.Job || spec.Scheduler != h.Scheduler {
 		return none, fmt.Errorf("job %s: the spec is of job %q of scheduler %q; this is the dispatcher of scheduler %q", ev.Job, spec.Job, spec.Scheduler, h.Scheduler)
 	}
-	sched, err := engine.ScheduleOf(spec)
+	d, err := engine.ScheduledDelivery(spec, ev.Tick, h.Now())
 	if err != nil {
 		return none, fmt.Errorf("job %s: %w", ev.Job, err)
-	}
-	sched = sched.Anchored(at)
-	d := guard.Delivery{
-		Spec: spec, Tick: schema.TickID(at), At: schema.MillisOf(at),
-		Interval: int64(sched.Interval(at) / time.Second),
-	}
-	if prev, ok := sched.Prev(at); ok {
-		d.Prev = schema.MillisOf(prev)
 	}
 	return d, nil
 }
@@ -126,6 +114,8 @@ func report(log *telemetry.Writer, ev schema.TickEvent, res engine.Result) Reply
 	r := Reply{Job: ev.Job, Tick: ev.Tick, Result: string(row.Outcome), Run: row.Run, Fence: row.Fence, Why: row.Why, Holder: row.Holder, Started: res.Sent}
 	msg := "started"
 	switch {
+	case row.Outcome == guard.Queued && res.Verdict == guard.Done:
+		msg = "queued"
 	case res.Verdict == guard.Duplicate:
 		r.Result, msg = "Duplicate", "duplicate"
 	case res.Verdict == guard.Start && !res.Sent:

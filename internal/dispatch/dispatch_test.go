@@ -35,12 +35,7 @@ func TestTickThatFindsItsJobRunningIsSkippedWithTheHolderNamed(t *testing.T) {
 
 func TestRequestsWhenNothingIsInTheWay(t *testing.T) {
 	w, spec := testworld.New(t, nil), testworld.Minutely("cleanup")
-	w.At("01:59:00")
-	first := w.Tick(spec, "01:59") // makes the guard
-	if _, err := w.Succeed(first); err != nil {
-		t.Fatal(err)
-	}
-	w.Store.Reset()
+	w.Established(spec, "01:59")
 	w.At("02:00:00")
 	run := w.Tick(spec, "02:00")
 	for _, step := range []struct {
@@ -276,10 +271,7 @@ func TestBusyStoreIsAnErrorAndNeverADuplicate(t *testing.T) {
 
 func TestCommitWhoseAnswerWasLostIsRecognisedAsOnesOwn(t *testing.T) {
 	w, spec := testworld.New(t, nil), testworld.Minutely("cleanup")
-	w.At("01:59:00")
-	if _, err := w.Succeed(w.Tick(spec, "01:59")); err != nil {
-		t.Fatal(err)
-	}
+	w.Established(spec, "01:59")
 	w.At("02:00:00")
 	w.Store.Fail = func(c guard.Commit) error { // the store repeats what took effect already
 		_ = w.Store.Store.Commit(t.Context(), c)

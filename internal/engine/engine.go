@@ -22,10 +22,20 @@ type Engine struct {
 	// Timeout is how long the process that calls the engine can go on at the most: it sends
 	// no start that could arrive after the run was given up.
 	Timeout time.Duration
-	// Recorded hears of every row that this process brought to a final outcome.
-	Recorded func(guard.Row)
-	// Warn hears of what needs a person but fails no call, such as a stop that was denied.
-	Warn func(job, run, what string, err error)
+	// Observe hears of what this process put on record. It may be nil.
+	Observe Observer
+}
+
+// Observer hears of what was put on record, once, by whoever did it.
+type Observer interface {
+	// Ended hears of a row that came to its final outcome.
+	Ended(row guard.Row)
+	// Lost hears of an attempt that was lost and is followed by another.
+	Lost(row guard.Row)
+	// Missed hears of ticks that never came.
+	Missed(gap guard.Gap)
+	// Warn hears of what needs a person although no call failed, such as a denied stop.
+	Warn(job, run, what string, err error)
 }
 
 // maxTries bounds how often a decision is made anew because the records had changed.
@@ -70,36 +80,58 @@ func (e *Engine) read(ctx context.Context, s *seen, job, tick string) (err error
 	return nil
 }
 
-// commit applies the decision's commit. It returns what refused it, or nil once it is on
-// record - by this request or by an earlier copy of it whose answer was lost.
-func (e *Engine) commit(ctx context.Context, c *guard.Commit) (*guard.Refused, error) {
-	if c == nil {
+// deadline is when this process can no longer be sending anything.
+func (e *Engine) deadline() guard.Millis { return e.now().Add(e.Timeout) }
+
+// commit applies the decision's commit and tells the observer. It returns what refused it,
+// or nil once it is on record - by this request or by an earlier copy of it whose answer
+// was lost.
+func (e *Engine) commit(ctx context.Context, d guard.Decision) (*guard.Refused, error) {
+	if d.Commit == nil {
 		return nil, nil
 	}
-	err := e.Store.Commit(ctx, *c)
-	if err == nil {
-		return nil, nil
-	}
+	err := e.Store.Commit(ctx, *d.Commit)
 	refused := new(guard.Refused)
-	if !errors.As(err, &refused) {
-		return nil, fmt.Errorf("commit to %s: %w", c.Job, err)
+	switch {
+	case err == nil:
+	case !errors.As(err, &refused):
+		return nil, fmt.Errorf("commit to %s: %w", d.Commit.Job, err)
+	case !wroteItself(refused, d.Commit.Token):
+		return refused, nil
 	}
-	for _, row := range refused.Rows {
-		if row != nil && row.Token == c.Token {
-			return nil, nil
-		}
-	}
-	return refused, nil
+	e.observe(d)
+	return nil, nil
 }
 
-func (e *Engine) recorded(d guard.Decision) {
-	if d.Row.Outcome.Final() && e.Recorded != nil {
-		e.Recorded(d.Row)
+func wroteItself(r *guard.Refused, token string) bool {
+	for _, row := range r.Rows {
+		if row != nil && row.Token == token {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) observe(d guard.Decision) {
+	if e.Observe == nil {
+		return
+	}
+	if d.Row.Outcome.Final() {
+		e.Observe.Ended(d.Row)
+	}
+	for _, row := range d.Ended {
+		e.Observe.Ended(row)
+	}
+	if d.Lost != nil {
+		e.Observe.Lost(*d.Lost)
+	}
+	for _, gap := range d.Gaps {
+		e.Observe.Missed(gap)
 	}
 }
 
 func (e *Engine) warn(job, run, what string, err error) {
-	if e.Warn != nil {
-		e.Warn(job, run, what, err)
+	if e.Observe != nil {
+		e.Observe.Warn(job, run, what, err)
 	}
 }

@@ -2,22 +2,57 @@ package engine
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
+	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/schedule"
 )
 
+// scheduleKey is what a schedule is made from.
+type scheduleKey struct{ expression, zone, start, end string }
+
+// parsed keeps schedules that were parsed before: a function sees the same few again and
+// again. It is emptied when it grows large.
+var parsed = struct {
+	sync.Mutex
+	m map[scheduleKey]schedule.Schedule
+}{m: map[scheduleKey]schedule.Schedule{}}
+
+const maxParsed = 4096
+
 // ScheduleOf parses the spec's schedule with its zone and bounds.
 func ScheduleOf(spec schema.Spec) (schedule.Schedule, error) {
+	key := scheduleKey{spec.Schedule, spec.Timezone, spec.Start, spec.End}
+	parsed.Lock()
+	s, ok := parsed.m[key]
+	parsed.Unlock()
+	if ok {
+		return s, nil
+	}
+	s, err := parse(key)
+	if err != nil {
+		return schedule.Schedule{}, err
+	}
+	parsed.Lock()
+	defer parsed.Unlock()
+	if len(parsed.m) >= maxParsed {
+		clear(parsed.m)
+	}
+	parsed.m[key] = s
+	return s, nil
+}
+
+func parse(key scheduleKey) (schedule.Schedule, error) {
 	var opts []schedule.Option
-	if spec.Timezone != "" {
-		opts = append(opts, schedule.In(spec.Timezone))
+	if key.zone != "" {
+		opts = append(opts, schedule.In(key.zone))
 	}
 	for _, bound := range []struct {
 		name, at string
 		option   func(time.Time) schedule.Option
-	}{{"start", spec.Start, schedule.Starting}, {"end", spec.End, schedule.Ending}} {
+	}{{"start", key.start, schedule.Starting}, {"end", key.end, schedule.Ending}} {
 		if bound.at == "" {
 			continue
 		}
@@ -27,5 +62,84 @@ func ScheduleOf(spec schema.Spec) (schedule.Schedule, error) {
 		}
 		opts = append(opts, bound.option(t))
 	}
-	return schedule.Parse(spec.Schedule, opts...)
+	return schedule.Parse(key.expression, opts...)
+}
+
+// Planned answers the protocol's questions about a schedule.
+type Planned struct{ schedule.Schedule }
+
+var _ guard.Planned = Planned{}
+
+// PlannedBy returns the plan of a guard's job. A rate has its phase from the ticks on record.
+func PlannedBy(g guard.Guard) (Planned, error) {
+	s, err := ScheduleOf(*g.Spec)
+	if err != nil {
+		return Planned{}, fmt.Errorf("job %s: %w", g.Job, err)
+	}
+	if g.LastTick != 0 {
+		s = s.Anchored(g.LastTick.Time())
+	}
+	return Planned{s}, nil
+}
+
+// Next implements guard.Planned.
+func (p Planned) Next(after guard.Millis) guard.Millis {
+	t, ok := p.Schedule.Next(after.Time())
+	if !ok {
+		return 0
+	}
+	return schema.MillisOf(t)
+}
+
+// Prev implements guard.Planned.
+func (p Planned) Prev(before guard.Millis) guard.Millis {
+	t, ok := p.Schedule.Prev(before.Time())
+	if !ok {
+		return 0
+	}
+	return schema.MillisOf(t)
+}
+
+// Count implements guard.Planned.
+func (p Planned) Count(after, to guard.Millis) int {
+	return p.Between(after.Time(), to.Time())
+}
+
+// interval is the time to the planned tick after one, in seconds.
+func (p Planned) interval(tick guard.Millis) int64 {
+	return int64(p.Interval(tick.Time()) / time.Second)
+}
+
+// ScheduledDelivery is the delivery of a planned tick of a job.
+func ScheduledDelivery(spec schema.Spec, tick string, now time.Time) (guard.Delivery, error) {
+	at, err := schema.ParseTick(tick)
+	if err != nil {
+		return guard.Delivery{}, err
+	}
+	s, err := ScheduleOf(spec)
+	if err != nil {
+		return guard.Delivery{}, err
+	}
+	p := Planned{s.Anchored(at)}
+	planned := schema.MillisOf(at)
+	return guard.Delivery{
+		Spec: spec, Kind: guard.Scheduled, Tick: schema.TickID(at), At: planned,
+		Prev: p.Prev(planned), Floor: p.Prev(schema.MillisOf(now).Add(-spec.Window())), Interval: p.interval(planned),
+	}, nil
+}
+
+// ManualDelivery is a run that a person asked for now. It has an id of its own kind and eats
+// no planned tick. Its interval is the one it falls into.
+func ManualDelivery(spec schema.Spec, why string, now time.Time) (guard.Delivery, error) {
+	s, err := ScheduleOf(spec)
+	if err != nil {
+		return guard.Delivery{}, err
+	}
+	at := schema.MillisOf(now)
+	p := Planned{s}
+	d := guard.Delivery{Spec: spec, Kind: guard.Manual, Tick: guard.ManualID(at), At: at, Why: why}
+	if prev := p.Prev(at); prev != 0 {
+		d.Interval = p.interval(prev)
+	}
+	return d, nil
 }

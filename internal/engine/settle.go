@@ -2,62 +2,98 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard"
 )
 
-// Settle records the end of a run and releases its guard. However often and by whomever
-// an end is reported, it has one effect.
+// Settle records the end of a run and releases its guard, or hands it straight to the tick
+// that waits and starts it. However often and by whomever an end is reported, it has one
+// effect.
 func (e *Engine) Settle(ctx context.Context, end guard.End) (guard.Decision, error) {
+	deadline := e.deadline()
 	var s seen
 	dec, blind := guard.Decision{}, false
 	for range maxTries {
 		now := e.now()
 		end.Token = e.NewToken()
-		if !s.guardKnown && !s.rowKnown {
+		if blind = false; !s.guardKnown && !s.rowKnown {
 			dec, blind = guard.BlindSettle(end, now)
 		}
 		if !blind {
 			if err := e.read(ctx, &s, end.Job, end.Tick); err != nil {
 				return guard.Decision{}, err
 			}
+			var err error
+			if end.Backlog, err = e.backlogTick(ctx, s.guard); err != nil {
+				return guard.Decision{}, err
+			}
 			dec = guard.Settle(end, s.guard, s.row, now)
 		}
-		refused, err := e.commit(ctx, dec.Commit)
+		refused, err := e.commit(ctx, dec)
 		if err != nil {
 			return guard.Decision{}, err
 		}
 		if refused == nil {
-			if dec.Verdict == guard.Done {
-				e.recorded(dec)
-			}
+			e.startNext(ctx, dec, deadline)
 			return dec, nil
 		}
 		s.learn(refused, end.Tick)
-		blind = false
 	}
 	return guard.Decision{}, fmt.Errorf("settle %s: %w", end.Run, errContended)
 }
 
-// takeOver looks at the execution of a holder whose lease is over and settles it on its
-// behalf, stopping it first if it still runs. It returns the guard as it is afterwards;
-// stays is true when the holder could not be taken over yet.
-func (e *Engine) takeOver(ctx context.Context, g guard.Guard, by string) (_ *guard.Guard, stays bool, err error) {
+// startNext starts the run that a commit gave the guard to. That it cannot be started is not
+// the error of the run that ended: the sentinel starts it.
+func (e *Engine) startNext(ctx context.Context, dec guard.Decision, deadline guard.Millis) {
+	if dec.Next == nil || dec.Guard.Spec == nil {
+		return
+	}
+	if _, err := e.start(ctx, *dec.Guard.Spec, *dec.Next, deadline); err != nil {
+		e.warn(dec.Next.Job, dec.Next.Run, "the next run was not started yet", err)
+	}
+}
+
+// advance hands a free guard to the tick that waits and starts it. It returns the guard as
+// it is afterwards.
+func (e *Engine) advance(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	dec, ok := guard.Advance(g, e.NewToken(), e.now())
+	if !ok {
+		return &g, nil
+	}
+	refused, err := e.commit(ctx, dec)
+	if err != nil {
+		return nil, err
+	}
+	if refused != nil {
+		return e.Store.Guard(ctx, g.Job)
+	}
+	e.startNext(ctx, dec, deadline)
+	return &dec.Guard, nil
+}
+
+// takeOver looks at the execution of a holder that is due and settles it on its behalf,
+// stopping it first if it still runs. It returns the guard as it is afterwards; stays is
+// true when the holder could not be taken over yet.
+func (e *Engine) takeOver(ctx context.Context, g guard.Guard, by string, deadline guard.Millis) (_ *guard.Guard, stays bool, err error) {
 	row, err := e.Store.Row(ctx, g.Job, g.Run.Tick)
 	if err != nil {
 		return nil, false, fmt.Errorf("read tick %s of %s: %w", g.Run.Tick, g.Job, err)
 	}
+	backlog, err := e.backlogTick(ctx, &g)
+	if err != nil {
+		return nil, false, err
+	}
 	for stopped := false; ; stopped = true {
-		sight, fence, err := e.look(ctx, *g.Spec, g.Run.ID)
+		sight, err := e.sightOfHolder(ctx, g)
 		if err != nil {
 			return nil, false, err
 		}
-		if fence != g.Fence { // a stranger of the same name: this run was never started
-			sight = guard.Sight{}
-		}
-		dec := guard.TakeOver(g, row, sight, by, e.NewToken(), e.now())
-		refused, err := e.commit(ctx, dec.Commit)
+		sight.Stopped = stopped
+		dec := guard.TakeOver(g, row, sight, by, backlog, e.NewToken(), e.now())
+		refused, err := e.commit(ctx, dec)
 		if err != nil {
 			return nil, false, err
 		}
@@ -68,13 +104,72 @@ func (e *Engine) takeOver(ctx context.Context, g guard.Guard, by string) (_ *gua
 		g = dec.Guard
 		switch {
 		case dec.Verdict == guard.Done:
-			e.recorded(dec)
+			e.startNext(ctx, dec, deadline)
 			return &g, false, nil
-		case dec.Verdict == guard.Stale || stopped:
+		case dec.Verdict != guard.Look || stopped:
 			return &g, true, nil
 		}
-		if err := e.stop(ctx, *g.Spec, g.Run.ID, "the lease ran out; stopped for "+by); err != nil {
+		if err := e.stop(ctx, *g.Spec, g.Run.ID, string(g.Mark.Why)+": "+g.Mark.By); err != nil && !g.Spec.Fenced {
 			return &g, true, nil // warned of; the old run keeps its place
 		}
 	}
+}
+
+func (e *Engine) sightOfHolder(ctx context.Context, g guard.Guard) (guard.Sight, error) {
+	sight, fence, err := e.look(ctx, *g.Spec, g.Run.ID)
+	if err == nil && fence != g.Fence { // a stranger of the same name: this run was never started
+		sight = guard.Sight{}
+	}
+	return sight, err
+}
+
+// backlogTick finds the next tick of a guard's backlog. One that is on record under its own
+// id, or that was not missed after all, is passed over.
+func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard) (guard.BacklogTick, error) {
+	if g == nil || g.Backlog == nil {
+		return guard.BacklogTick{}, nil
+	}
+	p, err := PlannedBy(*g)
+	if err != nil {
+		return guard.BacklogTick{}, err
+	}
+	b := *g.Backlog
+	at := p.Next(b.Next - 1)
+	t := guard.BacklogTick{At: at, Next: b.To + 1}
+	if at == 0 || at > b.To {
+		return t, nil
+	}
+	t.Interval, t.Next = p.interval(at), p.Next(at)
+	ids := []string{guard.TickID(b.Kind, at)}
+	if b.Kind == guard.CatchUp {
+		ids = append(ids, guard.TickID(guard.Scheduled, at))
+	}
+	for _, id := range ids {
+		row, err := e.Store.Row(ctx, g.Job, id)
+		if err != nil {
+			return guard.BacklogTick{}, fmt.Errorf("read tick %s of %s: %w", id, g.Job, err)
+		}
+		t.Done = t.Done || row != nil
+	}
+	return t, nil
+}
+
+// Beat renews a run's lease. It returns until when the run is trusted if the answer is
+// Renewed. An error says that the store could not be asked, which is no lost lease.
+func (e *Engine) Beat(ctx context.Context, b guard.Beat) (guard.Renewal, time.Time, error) {
+	now := e.now()
+	until := now.Add(b.Lease)
+	err := e.Store.Commit(ctx, guard.BlindBeat(b, now))
+	refused := new(guard.Refused)
+	switch {
+	case err == nil:
+		return guard.Renewed, until.Time(), nil
+	case !errors.As(err, &refused):
+		return 0, time.Time{}, fmt.Errorf("renew lease of %s: %w", b.Run, err)
+	}
+	row, err := e.Store.Row(ctx, b.Job, b.Tick)
+	if err != nil {
+		return 0, time.Time{}, fmt.Errorf("read tick %s of %s: %w", b.Tick, b.Job, err)
+	}
+	return guard.JudgeBeat(b, refused.Guard, row, until, e.now()), until.Time(), nil
 }

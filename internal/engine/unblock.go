@@ -11,11 +11,11 @@ import (
 // unblock makes a new guard ready, at once if the job has no rows; else it first keeps the
 // guard blocked until no run of a lost guard can be trusted, and closes what is open.
 func (e *Engine) unblock(ctx context.Context, g guard.Guard) (*guard.Guard, error) {
-	any, err := e.Store.Rows(ctx, guard.RowQuery{Job: g.Job, Limit: 1})
+	first, err := e.Store.Rows(ctx, guard.RowQuery{Job: g.Job, Limit: 1})
 	if err != nil {
-		return nil, fmt.Errorf("query rows of %s: %w", g.Job, err)
+		return nil, fmt.Errorf("query ticks of %s: %w", g.Job, err)
 	}
-	if len(any.Rows) == 0 && any.Next == "" {
+	if len(first.Rows) == 0 && first.Next == "" {
 		return e.toReady(ctx, g, nil)
 	}
 	open, err := e.openRows(ctx, g.Job)
@@ -23,44 +23,56 @@ func (e *Engine) unblock(ctx context.Context, g guard.Guard) (*guard.Guard, erro
 		return nil, err
 	}
 	if g.ReadyAt == 0 {
-		c := guard.BlockUntil(g, open, e.NewToken(), e.now())
-		return e.commitGuard(ctx, &c, g.Apply(c.Writes[0].Patch))
+		return e.stayBlocked(ctx, g, open)
 	}
 	var closings []guard.Closing
 	for _, row := range open {
-		sight, err := e.endRow(ctx, *g.Spec, row)
-		if err != nil {
-			return nil, err
+		c := guard.Closing{Row: row}
+		if row.Outcome == guard.Running {
+			if c.Sight, err = e.endRow(ctx, *g.Spec, row); err != nil {
+				return nil, err
+			}
+			if !c.Sight.Ended { // it runs and is not to be stopped: ticks are skipped meanwhile
+				return e.stayBlocked(ctx, g, open)
+			}
 		}
-		if !sight.Ended { // still running and not to be stopped: the guard stays blocked
-			return e.stayBlocked(ctx, g, open)
+		if closings = append(closings, c); len(closings) == maxClosings {
+			break // a transaction's worth; the next delivery or sweep goes on
 		}
-		closings = append(closings, guard.Closing{Row: row, Sight: sight})
+	}
+	if len(closings) < len(open) {
+		return e.closeSome(ctx, g, closings)
 	}
 	return e.toReady(ctx, g, closings)
 }
 
+// maxClosings is how many rows fit into a transaction beside the guard.
+const maxClosings = 90
+
 func (e *Engine) toReady(ctx context.Context, g guard.Guard, closings []guard.Closing) (*guard.Guard, error) {
-	dec := guard.Unblocked(g, closings, e.NewToken(), e.now())
-	return e.commitGuard(ctx, dec.Commit, dec.Guard)
+	return e.commitGuard(ctx, guard.Unblocked(g, closings, e.NewToken(), e.now()))
+}
+
+// closeSome closes rows of a guard that stays blocked until all are closed.
+func (e *Engine) closeSome(ctx context.Context, g guard.Guard, closings []guard.Closing) (*guard.Guard, error) {
+	return e.commitGuard(ctx, guard.StillBlocked(g, closings, e.NewToken(), e.now()))
 }
 
 // stayBlocked puts the next try off, so that ticks meanwhile are skipped as blocked.
 func (e *Engine) stayBlocked(ctx context.Context, g guard.Guard, open []guard.Row) (*guard.Guard, error) {
-	c := guard.BlockUntil(g, open, e.NewToken(), e.now())
-	return e.commitGuard(ctx, &c, g.Apply(c.Writes[0].Patch))
+	return e.commitGuard(ctx, guard.BlockUntil(g, open, e.NewToken(), e.now()))
 }
 
 // commitGuard returns the guard as committed, or as it is if somebody else was faster.
-func (e *Engine) commitGuard(ctx context.Context, c *guard.Commit, want guard.Guard) (*guard.Guard, error) {
-	refused, err := e.commit(ctx, c)
+func (e *Engine) commitGuard(ctx context.Context, dec guard.Decision) (*guard.Guard, error) {
+	refused, err := e.commit(ctx, dec)
 	if err != nil {
 		return nil, err
 	}
 	if refused == nil {
-		return &want, nil
+		return &dec.Guard, nil
 	}
-	return e.Store.Guard(ctx, c.Job)
+	return e.Store.Guard(ctx, dec.Commit.Job)
 }
 
 func (e *Engine) openRows(ctx context.Context, job string) ([]guard.Row, error) {
@@ -69,7 +81,7 @@ func (e *Engine) openRows(ctx context.Context, job string) ([]guard.Row, error) 
 	for {
 		page, err := e.Store.Rows(ctx, q)
 		if err != nil {
-			return nil, fmt.Errorf("query open rows of %s: %w", job, err)
+			return nil, fmt.Errorf("query open ticks of %s: %w", job, err)
 		}
 		open = append(open, page.Rows...)
 		if q.After = page.Next; q.After == "" {

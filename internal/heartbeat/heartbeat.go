@@ -4,7 +4,6 @@ package heartbeat
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
+	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -25,8 +25,8 @@ type Handler struct {
 	Out       io.Writer // log and metric lines
 }
 
-// Handle renews the lease. The typed errors Cronfence.LeaseLost and Cronfence.MaxRunTime end
-// the run; any other error says that the store could not be asked, which is no lost lease:
+// Handle renews the lease. The typed errors Cronfence.LeaseLost, Cronfence.MaxRunTime and
+// Cronfence.Stop end the run; any other error says that the store could not be asked, which is no lost lease:
 // the state machine tries again for as long as the lease lasts.
 func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (any, error) {
 	var ev schema.BeatEvent
@@ -41,11 +41,10 @@ func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (any, error
 		Job: ev.Job, Tick: ev.Tick, Run: ev.Run, Fence: ev.Fence,
 		Lease: time.Duration(ev.LeaseSeconds) * time.Second,
 	}
-	now := schema.MillisOf(h.Now())
-	until := now.Add(b.Lease)
-	answer, err := h.renew(ctx, b, until, now)
+	e := engine.Engine{Store: h.Store, Now: h.Now}
+	answer, until, err := e.Beat(ctx, b)
 	if err != nil {
-		return nil, fmt.Errorf("renew lease of %s: %w", ev.Run, err)
+		return nil, err
 	}
 	fields := map[string]any{"tick": ev.Tick, "run": ev.Run, "fence": ev.Fence}
 	switch answer {
@@ -55,25 +54,13 @@ func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (any, error
 	case guard.HadMaxTime:
 		log.Line("ERROR", "maximum run time over", ev.Job, fields, nil)
 		return nil, ended(schema.ErrorMaxRunTime, ev.Run+" had its maximum run time")
+	case guard.AskedToStop:
+		log.Line("INFO", "asked to stop", ev.Job, fields, nil)
+		return nil, ended(schema.ErrorStop, ev.Run+" is replaced by a newer tick")
+	case guard.Renewed, guard.Ending:
 	}
 	log.Line("INFO", "beat", ev.Job, fields, runningRatio(ev, h.Now()))
-	return schema.BeatReply{LeaseUntil: until.String()}, nil
-}
-
-func (h *Handler) renew(ctx context.Context, b guard.Beat, until, now guard.Millis) (guard.Renewal, error) {
-	err := h.Store.Commit(ctx, guard.BlindBeat(b, now))
-	if err == nil {
-		return guard.Renewed, nil
-	}
-	refused := new(guard.Refused)
-	if !errors.As(err, &refused) {
-		return 0, err
-	}
-	row, err := h.Store.Row(ctx, b.Job, b.Tick)
-	if err != nil {
-		return 0, err
-	}
-	return guard.JudgeBeat(b, refused.Guard, row, until, schema.MillisOf(h.Now())), nil
+	return schema.BeatReply{LeaseUntil: until.Format(time.RFC3339)}, nil
 }
 
 // ended is the one form in which Step Functions sees the error's name: the plain value. A

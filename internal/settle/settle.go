@@ -131,7 +131,7 @@ func (h *Handler) settle(ctx context.Context, end guard.End) (any, error) {
 	log := &telemetry.Writer{Scheduler: h.Scheduler, Out: h.Out, Now: h.Now}
 	e := engine.Engine{
 		Store: h.Store, Machines: h.Machines, Now: h.Now, NewToken: h.NewToken,
-		Timeout: schema.DispatcherTimeout, Recorded: log.Outcome, Warn: log.Warn,
+		Timeout: schema.DispatcherTimeout, Observe: log,
 	}
 	dec, err := e.Settle(ctx, end)
 	if err != nil {

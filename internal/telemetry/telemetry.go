@@ -89,9 +89,35 @@ func directive(now time.Time, metrics Values) map[string]any {
 	}
 }
 
-// Outcome writes the line of a tick that came to its final outcome.
-func (w *Writer) Outcome(row guard.Row) {
+// Ended writes the line of a tick that came to its final outcome.
+func (w *Writer) Ended(row guard.Row) {
 	w.Line(levelOf(row.Outcome), "outcome", row.Job, RowFields(row), MetricsOf(row))
+}
+
+// Lost writes the line of an attempt that was lost and is followed by another: no outcome
+// yet, but a lost lease all the same.
+func (w *Writer) Lost(row guard.Row) {
+	var metrics Values
+	if row.Outcome == guard.LeaseLost {
+		metrics = Values{LeaseLost: 1}
+	}
+	w.Line("ERROR", "attempt lost, tried again", row.Job, RowFields(row), metrics)
+}
+
+// Missed writes the line of ticks that never came.
+func (w *Writer) Missed(gap guard.Gap) {
+	w.Line("ERROR", "ticks missed", gap.Job, map[string]any{
+		"outcome": guard.Missed, "from": gap.From.String(), "to": gap.To.String(), "count": gap.Count,
+	}, Values{Missed: float64(gap.Count)})
+}
+
+// Warn writes what needs a person although no call failed.
+func (w *Writer) Warn(job, run, what string, err error) {
+	f := map[string]any{"run": run}
+	if err != nil {
+		f["error"] = err.Error()
+	}
+	w.Line("ERROR", what, job, f, nil)
 }
 
 func levelOf(o guard.Outcome) string {
@@ -113,12 +139,12 @@ func MetricsOf(row guard.Row) Values {
 		v[Failed] = 1
 	case guard.Skipped:
 		v[Skipped] = 1
-	case guard.Expired, guard.Abandoned:
+	case guard.Expired, guard.Abandoned, guard.Missed:
 		v[Missed] = 1
 	case guard.LeaseLost:
 		v[LeaseLost], v[Failed] = 1, 1
 	}
-	ended := row.Outcome == guard.Succeeded || row.Outcome == guard.Failed || row.Outcome == guard.TimedOut
+	ended := row.Outcome == guard.Succeeded || row.Outcome == guard.Failed || row.Outcome == guard.TimedOut // others were cut short
 	if ended && row.StartedAt != 0 {
 		v[RunTime] = row.RunTimeDuration().Seconds()
 		if row.Interval > 0 {
@@ -146,13 +172,4 @@ func RowFields(row guard.Row) map[string]any {
 		f["runTimeSeconds"] = row.RunTimeDuration().Seconds()
 	}
 	return f
-}
-
-// Warn writes what needs a person although no call failed.
-func (w *Writer) Warn(job, run, what string, err error) {
-	f := map[string]any{"run": run}
-	if err != nil {
-		f["error"] = err.Error()
-	}
-	w.Line("ERROR", what, job, f, nil)
 }

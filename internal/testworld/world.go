@@ -92,6 +92,26 @@ func (w *World) Tick(spec schema.Spec, clock string) dispatch.Reply {
 	return r
 }
 
+// Established lets a tick run and end at once, and puts the job into the state of one that
+// has ticked for long: everything before that tick is on record.
+func (w *World) Established(spec schema.Spec, clock string) {
+	w.t.Helper()
+	w.At(clock + ":00")
+	if _, err := w.Succeed(w.Tick(spec, clock)); err != nil {
+		w.t.Fatal(err)
+	}
+	g := w.Guard(spec.Job)
+	err := w.Store.Store.Commit(w.t.Context(), guard.Commit{Job: spec.Job, Token: "established", Writes: []guard.Write{{
+		SK:    schema.GuardSK,
+		If:    []guard.Cond{{Field: "version", Op: guard.Is, Value: g.Version}},
+		Patch: guard.Patch{Set: map[string]any{"lastTick": schema.MillisOf(w.Clock)}},
+	}}})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.Store.Reset()
+}
+
 // Deliver delivers a tick as EventBridge Scheduler would.
 func (w *World) Deliver(spec schema.Spec, tick string) (dispatch.Reply, error) {
 	return w.Event(schema.TickEvent{Job: spec.Job, Tick: tick, Spec: spec})
@@ -245,6 +265,18 @@ func (c *Counter) Guard(ctx context.Context, job string) (*guard.Guard, error) {
 func (c *Counter) Row(ctx context.Context, job, tick string) (*guard.Row, error) {
 	c.count(&c.Reads)
 	return c.Store.Row(ctx, job, tick)
+}
+
+// Gaps implements guard.Store.
+func (c *Counter) Gaps(ctx context.Context, job, from, to string, limit int) ([]guard.Gap, error) {
+	c.count(&c.Reads)
+	return c.Store.Gaps(ctx, job, from, to, limit)
+}
+
+// Guards implements guard.Store.
+func (c *Counter) Guards(ctx context.Context, after string, limit int) (guard.GuardPage, error) {
+	c.count(&c.Reads)
+	return c.Store.Guards(ctx, after, limit)
 }
 
 // Rows implements guard.Store.

@@ -39,22 +39,27 @@ func claimNeeds(d Delivery, now Millis) needs {
 		"ready":         {op: Is, value: true},
 		"readyAt":       dontCare,
 		"run":           {op: Missing},
-		"leaseUntil":    dontCare, // without a run these four mean nothing
+		"leaseUntil":    dontCare, // without a run these mean nothing
 		"startBy":       dontCare,
 		"maxRunUntil":   dontCare,
 		"mark":          dontCare,
+		"stop":          dontCare,
+		"stopDeadline":  dontCare,
+		"waiting":       {op: Missing},
 		"drainUntil":    {op: MissingOrLess, value: now.Add(-Margin)},
 		"live":          {op: MissingOrLess, value: int64(1)},
 		"lastTick":      {op: Less, value: d.At},
 		"lastSuccessAt": dontCare,
 		"last":          dontCare,
+		"paused":        {op: Missing},
+		"backlog":       {op: Missing},
 		"spec":          dontCare, // its hash speaks for it
 		"specHash":      {op: Is, value: d.Spec.Hash()},
 		"specSince":     dontCare,
 		"ttl":           dontCare,
 	}
 	if d.Spec.Overlap == policy.Allow {
-		n["run"], n["drainUntil"], n["live"] = dontCare, dontCare, dontCare
+		n["drainUntil"], n["live"] = dontCare, dontCare
 	}
 	return n
 }
@@ -62,18 +67,23 @@ func claimNeeds(d Delivery, now Millis) needs {
 // BlindClaim returns the commit that claims the tick and starts it if nothing is in the
 // way, with the decision it stands for. It is false where no tick may start blindly.
 func BlindClaim(d Delivery, now Millis) (Decision, bool) {
-	if now > d.startDeadline() {
+	if now > d.startDeadline() || d.Kind != Scheduled {
 		return Decision{}, false
 	}
-	// A free guard: what the predicate leaves open is set, so that the patch shows it being cleared.
-	seen := Guard{Job: d.Spec.Job, Ready: true, SpecHash: d.Spec.Hash(), DrainUntil: 1, TTL: 1}
+	spec := d.Spec
+	// A free guard. What the predicate leaves open and the transition clears is set, so that
+	// the patch shows it being cleared.
+	seen := Guard{
+		Job: spec.Job, Ready: true, Spec: &spec, SpecHash: spec.Hash(),
+		Mark: &Mark{}, Stop: &StopRequest{}, StopDeadline: 1, TTL: 1,
+	}
 	var want Guard
 	var row Row
 	conds := claimNeeds(d, now).conds()
-	if d.Spec.Overlap == policy.Allow {
+	if spec.Overlap == policy.Allow {
 		want, row = seen.admit(d, now)
 	} else {
-		want, row = seen.acquire(d, now)
+		want, row = seen.acquire(d.claim(now), now)
 	}
 	want.LastTick = d.At
 	if d.Prev != 0 { // every tick before this one is on record
@@ -85,9 +95,38 @@ func BlindClaim(d Delivery, now Millis) (Decision, bool) {
 		patch.Add = map[string]int64{"live": 1}
 	}
 	return Decision{Verdict: Start, Row: row, Guard: want, Commit: &Commit{
-		Job: d.Spec.Job, Token: d.Token,
+		Job: spec.Job, Token: d.Token,
 		Writes: []Write{{SK: schema.GuardSK, If: conds, Patch: patch}, newRow(row)},
 	}}, true
+}
+
+// settleNeeds is when the end of a run whose work is over is settled without looking.
+func settleNeeds(e End) needs {
+	return needs{
+		"version":       dontCare, // it rises by one, whatever it is
+		"fence":         {op: Is, value: e.Fence},
+		"ready":         dontCare, // a guard that is held is ready
+		"readyAt":       dontCare,
+		"run":           dontCare, // its id, below
+		"leaseUntil":    dontCare, // late is fine if nobody took the guard
+		"startBy":       dontCare,
+		"maxRunUntil":   dontCare,
+		"mark":          dontCare, // a marked run's own end still counts
+		"stop":          dontCare,
+		"stopDeadline":  dontCare,
+		"waiting":       {op: Missing},
+		"drainUntil":    dontCare,
+		"live":          dontCare,
+		"lastTick":      dontCare,
+		"lastSuccessAt": dontCare,
+		"last":          dontCare,
+		"paused":        {op: Missing}, // a paused guard is kept for good
+		"backlog":       {op: Missing},
+		"spec":          dontCare, // no drain and no retry
+		"specHash":      dontCare,
+		"specSince":     dontCare,
+		"ttl":           dontCare,
+	}
 }
 
 // runNeeds is what every word of a run about itself asks: that it holds the guard.

@@ -29,19 +29,23 @@ func testSpec(o policy.Overlap, beats bool) schema.Spec {
 func testDelivery(spec schema.Spec, minute int, token string) Delivery {
 	at := t0.Add(time.Duration(minute) * time.Minute)
 	return Delivery{
-		Spec: spec, Tick: schema.TickID(at.Time()), At: at, Prev: at.Add(-time.Minute), Interval: 60, Token: token,
+		Spec: spec, Kind: Scheduled, Tick: schema.TickID(at.Time()), At: at, Prev: at.Add(-time.Minute), Interval: 60, Token: token,
 	}
 }
 
-func TestClaimTableNamesEveryFieldOfTheGuard(t *testing.T) {
-	n := claimNeeds(testDelivery(testSpec(policy.Skip, true), 0, ""), t0)
-	for _, name := range guardFields.names {
-		if _, ok := n[name]; !ok {
-			t.Errorf("claimNeeds says nothing about %q: does a blind claim depend on it?", name)
+func TestTablesOfBlindCommitsNameEveryFieldOfTheGuard(t *testing.T) {
+	for table, n := range map[string]needs{
+		"claimNeeds":  claimNeeds(testDelivery(testSpec(policy.Skip, true), 0, ""), t0),
+		"settleNeeds": settleNeeds(End{}),
+	} {
+		for _, name := range guardFields.names {
+			if _, ok := n[name]; !ok {
+				t.Errorf("%s says nothing about %q: does the blind commit depend on it?", table, name)
+			}
 		}
-	}
-	if len(n) != len(guardFields.names) {
-		t.Errorf("claimNeeds has %d fields, the guard %d", len(n), len(guardFields.names))
+		if len(n) != len(guardFields.names) {
+			t.Errorf("%s has %d fields, the guard %d", table, len(n), len(guardFields.names))
+		}
 	}
 }
 
@@ -62,6 +66,19 @@ func anyGuard(t *rapid.T, spec schema.Spec) Guard {
 		LastTick: near("lastTick"), LastSuccessAt: near("success"),
 		Spec: &seen, SpecHash: seen.Hash(), SpecSince: near("since"), TTL: rapid.SampledFrom([]int64{0, 5}).Draw(t, "ttl"),
 	}
+	rarely := func(label string) bool { return rapid.IntRange(0, 5).Draw(t, label) == 0 }
+	if rarely("waiting") {
+		g.Waiting = &Waiting{Tick: "2026-09-07T01:58:00Z", Planned: t0 - 120_000, Kind: Scheduled, Since: t0 - 120_000, Deadline: near("waitDeadline"), Why: "queue"}
+	}
+	if rarely("paused") {
+		g.Paused = &Pause{By: "me", Why: "because", At: t0 - 60_000, Until: near("pausedUntil")}
+	}
+	if rarely("backlog") {
+		g.Backlog = &Backlog{Kind: Backfill, Next: t0 - 3_600_000, To: t0 - 60_000, Left: 3, Until: t0 + 60_000}
+	}
+	if rarely("stop") {
+		g.Stop, g.StopDeadline = &StopRequest{ByTick: "x", At: t0}, near("stopDeadline")
+	}
 	if rapid.IntRange(0, 3).Draw(t, "held") == 0 {
 		g.Run = &RunRef{ID: "r", Tick: "2026-09-07T01:59:00Z", Attempt: 1, At: t0 - 60_000}
 		g.LeaseUntil, g.StartBy, g.MaxRunUntil = near("lease"), near("startBy"), near("maxRun")
@@ -72,7 +89,7 @@ func anyGuard(t *rapid.T, spec schema.Spec) Guard {
 func TestClaimPredicateTrueImpliesTheSameDecision(t *testing.T) {
 	held := 0
 	rapid.Check(t, func(t *rapid.T) {
-		spec := testSpec(rapid.SampledFrom([]policy.Overlap{policy.Skip, policy.Allow}).Draw(t, "overlap"), rapid.Bool().Draw(t, "beats"))
+		spec := testSpec(rapid.SampledFrom([]policy.Overlap{policy.Skip, policy.QueueOne, policy.Replace, policy.Allow}).Draw(t, "overlap"), rapid.Bool().Draw(t, "beats"))
 		d := testDelivery(spec, 0, "token")
 		if rapid.Bool().Draw(t, "first") {
 			d.Prev = 0

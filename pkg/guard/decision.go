@@ -15,6 +15,11 @@ type Decision struct {
 	Commit  *Commit // nil: nothing to write
 	Row     Row     // the tick's row as it is after the commit
 	Guard   Guard   // the guard as it is after the commit, where the decision knew it
+	Next    *Row    // another tick's run that the commit gave the guard to: start it too
+	Ended   []Row   // other ticks that the commit brought to their final outcome
+	Gaps    []Gap   // ticks that the commit recorded as missed
+	// Lost is the row as it would have ended, had it not been given another attempt.
+	Lost *Row
 }
 
 // Verdict says what the caller does once the commit went through.
@@ -30,17 +35,25 @@ const (
 	Duplicate
 	// Look: the guard's holder let its lease run out. Look at its execution and take over.
 	Look
+	// HandOver: the guard is free and a tick waits for it. Advance first.
+	HandOver
 	// Unblock: find the job's rows and make the guard ready.
 	Unblock
 	// Stale: a word on a run that is no longer, or was never, the one on record. It changes nothing.
 	Stale
 )
 
+// BackfillWindow is how long a backfill may take.
+const BackfillWindow = 30 * 24 * time.Hour
+
 // exact returns the commit that turns the guard as seen into the guard wanted, on the
 // version seen, together with other writes.
 func exact(token string, seen, want Guard, writes ...Write) *Commit {
 	if want.Version <= seen.Version {
 		want.Version = seen.Version + 1
+	}
+	if want.Run != nil || want.Waiting != nil || want.Paused != nil || want.Backlog != nil || want.Live > 0 {
+		want.TTL = 0
 	}
 	g := Write{
 		SK:    schema.GuardSK,
@@ -66,12 +79,28 @@ func changedRow(seen, want Row) Write {
 		SK:       schema.TickSK(want.Tick),
 		OrAbsent: true,
 		If: []Cond{
-			{"outcome", Is, seen.Outcome},
-			{"fence", Is, seen.Fence},
-			{"attempt", Is, seen.Attempt},
+			asRead("outcome", seen.Outcome),
+			asRead("fence", seen.Fence),
+			asRead("attempt", seen.Attempt),
 		},
 		Patch: p,
 	}
+}
+
+// asRead requires that a field is as it was read: zero and missing are the same.
+func asRead[T comparable](field string, v T) Cond {
+	var zero T
+	if v == zero {
+		return Cond{field, Missing, nil}
+	}
+	return Cond{field, Is, v}
+}
+
+// closed returns the row with a final outcome that is not the end of a run.
+func (r Row) closed(o Outcome, why, token string, now Millis) Row {
+	r.Outcome, r.Why, r.Token = o, why, token
+	r.EndedAt, r.TTL = now, rowTTL(now)
+	return r
 }
 
 // identity is what every write of a row repeats.

@@ -10,12 +10,16 @@ import (
 type Delivery struct {
 	Spec     schema.Spec
 	Tick     string // the tick's id
-	At       Millis // its planned instant
+	Kind     Kind
+	At       Millis // its planned instant; of a manual run the instant it was asked for
 	Prev     Millis // the planned tick before it; 0 when there is none
+	Floor    Millis // a planned tick whose time is over, from which a new guard counts; 0: any
 	Interval int64  // seconds to the next tick; 0 when there is none
 	Token    string // of this decision
-	// Stays names a holder whose lease is over and who was looked at and could not be
-	// taken over: it counts as holding.
+	Why      string // of a manual run: who asked for it and why
+	// Overlap overrides the job's policy for this tick alone; nil does not.
+	Overlap *policy.Overlap
+	// Stays names a holder who is to be taken over and could not be: it counts as holding.
 	Stays string
 }
 
@@ -28,88 +32,119 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 	case g == nil:
 		return create(d, now)
 	case row != nil:
-		return redeliver(*row, *g, now)
-	}
-	if d.At <= g.LastTick { // decided before, and its row has been collected since
+		return redeliver(d, *row, *g, now)
+	case d.Kind == Scheduled && d.At <= g.LastTick: // decided before: its row was collected, or it lies in a gap
 		return Decision{Verdict: Duplicate, Guard: *g}
 	}
-	if !g.Ready && now > g.ReadyAt.Add(Margin) {
+	late := now > d.startDeadline()
+	switch {
+	case late:
+	case !g.Ready && now > g.ReadyAt.Add(Margin):
 		return Decision{Verdict: Unblock, Guard: *g}
+	case g.Ready && g.holderDue(now) && g.Run.ID != d.Stays:
+		return Decision{Verdict: Look, Guard: *g}
+	case g.Ready && g.Waiting != nil && !g.occupied(now):
+		return Decision{Verdict: HandOver, Guard: *g}
 	}
 	want := g.seenTick(d, now)
-	switch action := d.Spec.Overlap.Decide(policy.Situation{
-		Late:    now > d.startDeadline(),
+	action := d.rule().Decide(policy.Situation{
+		Late:    late,
 		Blocked: !g.Ready,
-		Held:    g.holds(now),
-	}); action {
+		Paused:  g.paused(now),
+		Held:    g.occupied(now) || g.Waiting != nil,
+		Older:   g.Run != nil && d.At < g.Run.Planned,
+		Waiting: g.waiter(d.At),
+	})
+	switch action {
 	case policy.Start:
-		want, row := want.acquire(d, now)
+		want, row := want.acquire(d.claim(now), now)
 		return decided(Start, d, *g, want, row)
 	case policy.StartBeside:
 		want, row := want.admit(d, now)
 		return decided(Start, d, *g, want, row)
+	case policy.Wait:
+		return d.wait(*g, want, now)
 	default:
-		if action == policy.SkipHeld && g.leaseOver(now) && g.Run.ID != d.Stays {
-			return Decision{Verdict: Look, Guard: *g}
-		}
 		return decided(Done, d, *g, want, d.refusedRow(action, *g, now))
 	}
 }
 
-func decided(v Verdict, d Delivery, seen, want Guard, row Row) Decision {
-	c := exact(d.Token, seen, want, newRow(row))
+func decided(v Verdict, d Delivery, seen, want Guard, row Row, more ...Write) Decision {
+	c := exact(d.Token, seen, want, append([]Write{newRow(row)}, more...)...)
 	return Decision{Verdict: v, Commit: c, Row: row, Guard: seen.Apply(c.Writes[0].Patch)}
 }
 
-// redeliver decides on a tick whose run is on record. A run that has not been given up is
-// started once more: same name, same input, so at most one execution comes of it.
-func redeliver(row Row, g Guard, now Millis) Decision {
-	d := Decision{Verdict: Duplicate, Row: row, Guard: g}
-	trusted := g.Ready && (row.Shared || g.heldBy(row.Run, row.Fence) && g.Mark == nil)
-	if trusted && now < row.StartBy {
-		d.Verdict = Start
+// redeliver decides on a tick that is on record and not final. A run that has not been given
+// up is started once more: same name, same input, so at most one execution comes of it.
+func redeliver(d Delivery, row Row, g Guard, now Millis) Decision {
+	dec := Decision{Verdict: Duplicate, Row: row, Guard: g}
+	switch {
+	case !g.Ready:
+	case row.Outcome == Queued:
+		if g.holderDue(now) && g.Run.ID != d.Stays {
+			dec.Verdict = Look
+		} else if g.Waiting != nil && !g.occupied(now) {
+			dec.Verdict = HandOver
+		}
+	case row.Shared || g.heldBy(row.Run, row.Fence) && g.Mark == nil:
+		if row.NotBefore <= now && now < row.StartBy {
+			dec.Verdict = Start
+		}
 	}
-	return d
+	return dec
 }
 
 // create makes a missing guard, blocked: a run of the guard that was lost may be alive. Its
-// version lies above every clock, so that no fence is ever given twice.
+// version lies above every clock, so that no fence is ever given twice. What was planned
+// before now is not expected, but may still be on its way.
 func create(d Delivery, now Millis) Decision {
 	spec := d.Spec
 	g := Guard{
 		Job:       spec.Job,
 		Version:   int64(now.Add(Margin)) + 1,
-		LastTick:  d.Prev,
+		LastTick:  now.Add(-spec.Window()),
 		Spec:      &spec,
 		SpecHash:  spec.Hash(),
 		SpecSince: now,
+	}
+	if d.Floor != 0 { // keeps the phase of a rate
+		g.LastTick = min(g.LastTick, d.Floor)
 	}
 	w := Write{SK: schema.GuardSK, Absent: true, Patch: diffGuards(Guard{}, g)}
 	return Decision{Verdict: Unblock, Guard: g, Commit: &Commit{Job: spec.Job, Token: d.Token, Writes: []Write{w}}}
 }
 
-// seenTick returns the guard with the tick recorded and the spec it came with.
+// seenTick returns the guard with the tick recorded, the spec it came with, and without a
+// pause that is over.
 func (g Guard) seenTick(d Delivery, now Millis) Guard {
+	if !g.paused(now) {
+		g.Paused = nil
+	}
+	if d.Kind != Scheduled {
+		return g
+	}
 	if hash := d.Spec.Hash(); hash != g.SpecHash {
 		spec := d.Spec
 		g.Spec, g.SpecHash, g.SpecSince = &spec, hash, now
 	}
-	if max(g.LastTick, g.SpecSince) >= d.Prev { // else a tick before it is not on record yet
+	if g.LastTick >= d.Prev { // else a tick before it is not on record yet
 		g.LastTick = d.At
 	}
 	return g
 }
 
-// acquire gives the guard to the tick's first run. Whoever starts it must do so before
-// StartBy, which leaves time for a first renewal.
-func (g Guard) acquire(d Delivery, now Millis) (Guard, Row) {
+// acquire gives the guard to a run. row says which, and from when on it may start.
+// Whoever starts it must do so before StartBy, which leaves time for a first renewal.
+func (g Guard) acquire(row Row, now Millis) (Guard, Row) {
 	g.Version = max(g.Version+1, int64(now))
 	g.Fence = g.Version
-	row := d.claim(g.Version, now)
-	g.Run = &RunRef{ID: row.Run, Tick: d.Tick, Attempt: row.Attempt, At: now}
-	g.LeaseUntil, g.StartBy = d.lease(now)
-	g.MaxRunUntil = g.StartBy.Add(d.Spec.MaxRun())
-	g.DrainUntil, g.TTL = 0, 0
+	row.Outcome, row.Fence = Running, g.Fence
+	row.Run = schema.RunID(g.Job, row.Tick, row.Attempt)
+	g.Run = &RunRef{ID: row.Run, Tick: row.Tick, Planned: row.At, Attempt: row.Attempt, At: now}
+	g.LeaseUntil, g.StartBy = lease(*g.Spec, max(now, row.NotBefore))
+	g.MaxRunUntil = g.StartBy.Add(g.Spec.MaxRun())
+	g.Mark, g.Stop, g.StopDeadline = nil, nil, 0
+	g.TTL = 0
 	row.StartBy, row.MaxRunUntil = g.StartBy, g.MaxRunUntil
 	return g, row
 }
@@ -119,39 +154,47 @@ func (g Guard) admit(d Delivery, now Millis) (Guard, Row) {
 	g.Version = max(g.Version+1, int64(now))
 	g.Live++
 	g.TTL = 0
-	row := d.claim(g.Version, now)
-	row.Shared = true
+	row := d.claim(now)
+	row.Fence, row.Run, row.Shared = g.Version, schema.RunID(g.Job, d.Tick, row.Attempt), true
 	row.StartBy = now.Add(schema.StartAllowance)
 	row.MaxRunUntil = row.StartBy.Add(d.Spec.MaxRun())
 	return g, row
 }
 
-func (d Delivery) claim(fence int64, now Millis) Row {
+// lease returns until when a run that may start from an instant on is trusted, and by when
+// it must have been started. Without beats the lease spans the whole run.
+func lease(spec schema.Spec, from Millis) (until, startBy Millis) {
+	if spec.Beats {
+		until = from.Add(spec.Lease())
+		return until, until.Add(-Margin - spec.Renewal())
+	}
+	startBy = from.Add(schema.StartAllowance)
+	return startBy.Add(spec.MachineTimeout() + schema.SettleAllowance + Margin), startBy
+}
+
+func (d Delivery) rule() policy.Rule {
+	rule := d.Spec.Rule()
+	if d.Overlap != nil {
+		rule = policy.Rule{Overlap: *d.Overlap}
+	}
+	return rule
+}
+
+// startDeadline is how late the tick may still start.
+func (d Delivery) startDeadline() Millis { return d.At.Add(d.Spec.StartDeadline()) }
+
+func (d Delivery) claim(now Millis) Row {
 	row := d.row(Running, now)
-	row.Fence, row.Attempt = fence, 1
-	row.Run = schema.RunID(d.Spec.Job, d.Tick, row.Attempt)
+	row.Attempt = 1
 	return row
 }
 
 func (d Delivery) row(o Outcome, now Millis) Row {
 	return Row{
-		Job: d.Spec.Job, Tick: d.Tick, At: d.At, Kind: Scheduled, Outcome: o, Token: d.Token,
+		Job: d.Spec.Job, Tick: d.Tick, At: d.At, Kind: d.Kind, Outcome: o, Why: d.Why, Token: d.Token,
 		ClaimedAt: now, Interval: d.Interval, Delay: max(0, int64(now-d.At)),
 	}
 }
-
-// lease returns until when a run that acquires the guard now is trusted, and by when it
-// must have been started. Without beats the lease spans the whole run.
-func (d Delivery) lease(now Millis) (until, startBy Millis) {
-	if d.Spec.Beats {
-		until = now.Add(d.Spec.Lease())
-		return until, until.Add(-Margin - d.Spec.Renewal())
-	}
-	startBy = now.Add(schema.StartAllowance)
-	return startBy.Add(d.Spec.MachineTimeout() + schema.SettleAllowance + Margin), startBy
-}
-
-func (d Delivery) startDeadline() Millis { return d.At.Add(d.Spec.StartDeadline()) }
 
 // refusedRow records why a tick starts nothing.
 func (d Delivery) refusedRow(a policy.Action, g Guard, now Millis) Row {
@@ -159,36 +202,16 @@ func (d Delivery) refusedRow(a policy.Action, g Guard, now Millis) Row {
 	row.TTL = rowTTL(now)
 	switch a {
 	case policy.Expire:
-		row.Outcome, row.Why = Expired, "delivered after its start deadline"
+		row.Outcome, row.Why = Expired, WhyLate
 	case policy.SkipBlocked:
-		row.Why = "guard blocked"
+		row.Why = WhyBlocked
+	case policy.SkipPaused:
+		row.Why = WhyPaused + ": " + g.Paused.Why
+	case policy.Coalesce:
+		row.Outcome = Coalesced
+		row.Why, row.Holder = g.coalesced(d.At, now)
 	default:
 		row.Why, row.Holder = g.inTheWay(now)
 	}
 	return row
-}
-
-// holds tells whether a tick must not start beside what the guard knows of.
-func (g Guard) holds(now Millis) bool { return g.Run != nil || g.Live > 0 || g.draining(now) }
-
-// draining tells whether work of the last run may still be going on.
-func (g Guard) draining(now Millis) bool {
-	return g.DrainUntil != 0 && g.DrainUntil >= now.Add(-Margin)
-}
-
-// leaseOver tells whether the holder is no longer trusted, by anybody's clock.
-func (g Guard) leaseOver(now Millis) bool { return g.Run != nil && g.LeaseUntil < now.Add(-Margin) }
-
-func (g Guard) inTheWay(now Millis) (why string, h *Holder) {
-	switch {
-	case g.Run != nil:
-		return "held", &Holder{Run: g.Run.ID, Tick: g.Run.Tick, HeldFor: max(0, int64(now-g.Run.At)), Until: g.LeaseUntil}
-	case g.Live > 0:
-		return "runs of policy allow are still going on", &Holder{}
-	}
-	h = &Holder{Until: g.DrainUntil, Draining: true}
-	if g.Last != nil {
-		h.Run, h.Tick, h.HeldFor = g.Last.Run, g.Last.Tick, max(0, int64(now-g.Last.EndedAt))
-	}
-	return "the last run's work may still be going on", h
 }

@@ -17,6 +17,7 @@ type fieldSet struct {
 var (
 	guardFields = fieldsOf(reflect.TypeFor[Guard]())
 	rowFields   = fieldsOf(reflect.TypeFor[Row]())
+	gapFields   = fieldsOf(reflect.TypeFor[Gap]())
 )
 
 func fieldsOf(t reflect.Type) fieldSet {
@@ -93,7 +94,7 @@ func (fs fieldSet) apply(rec reflect.Value, p Patch) {
 func (fs fieldSet) holds(rec reflect.Value, c Cond) bool {
 	v := fs.get(rec, c.Field)
 	if !v.IsValid() {
-		return c.Op == Missing || c.Op == MissingOrLess
+		return c.Op == Missing || c.Op == MissingOrLess || c.Op == MissingOrGreater
 	}
 	w := reflect.ValueOf(c.Value)
 	switch c.Op {
@@ -105,7 +106,7 @@ func (fs fieldSet) holds(rec reflect.Value, c Cond) bool {
 		return v.Int() < w.Int()
 	case AtLeast:
 		return v.Int() >= w.Int()
-	case Greater:
+	case Greater, MissingOrGreater:
 		return v.Int() > w.Int()
 	}
 	panic(fmt.Sprintf("guard: unknown comparison %d of %q", c.Op, c.Field))
@@ -138,6 +139,12 @@ func allHold(fs fieldSet, rec reflect.Value, conds []Cond) bool {
 func (g Guard) Apply(p Patch) Guard {
 	guardFields.apply(reflect.ValueOf(&g).Elem(), p)
 	return g
+}
+
+// Apply returns the gap as the patch makes it.
+func (gap Gap) Apply(p Patch) Gap {
+	gapFields.apply(reflect.ValueOf(&gap).Elem(), p)
+	return gap
 }
 
 // Apply returns the row as the patch makes it.

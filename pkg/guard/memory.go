@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -19,6 +21,7 @@ type memoryJob struct {
 	guard *Guard
 	rows  map[string]Row // by tick
 	ticks []string       // the rows' ticks in order
+	gaps  map[string]Gap // by sort key
 }
 
 var _ Store = (*Memory)(nil)
@@ -29,7 +32,7 @@ func NewMemory() *Memory { return &Memory{jobs: map[string]*memoryJob{}} }
 func (m *Memory) job(name string) *memoryJob {
 	j := m.jobs[name]
 	if j == nil {
-		j = &memoryJob{rows: map[string]Row{}}
+		j = &memoryJob{rows: map[string]Row{}, gaps: map[string]Gap{}}
 		m.jobs[name] = j
 	}
 	return j
@@ -43,29 +46,40 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	j := m.job(c.Job)
-	refused := Refused{Rows: map[string]*Row{}}
+	var refused Refused
 	for _, w := range c.Writes {
 		j.check(w, &refused)
 	}
-	if refused.GuardRefused || len(refused.Rows) > 0 {
+	if refused.GuardRefused || len(refused.Rows) > 0 || len(refused.Gaps) > 0 {
 		return &refused
 	}
 	for _, w := range c.Writes {
-		j.apply(c.Job, w)
+		if !w.Patch.Empty() {
+			j.apply(c.Job, w)
+		}
 	}
 	return nil
 }
 
 func (j *memoryJob) check(w Write, refused *Refused) {
-	if w.SK == schema.GuardSK {
+	switch {
+	case w.SK == schema.GuardSK:
 		if !passes(w, j.guard != nil, func() bool { return j.guard.Holds(w.If) }) {
 			refused.GuardRefused, refused.Guard = true, clone(j.guard)
 		}
-		return
-	}
-	tick := TickOf(w.SK)
-	row, there := j.rows[tick]
-	if !passes(w, there, func() bool { return row.Holds(w.If) }) {
+	case IsGap(w.SK):
+		if _, there := j.gaps[w.SK]; there && w.Absent {
+			refused.Gaps = append(refused.Gaps, w.SK)
+		}
+	default:
+		tick := TickOf(w.SK)
+		row, there := j.rows[tick]
+		if passes(w, there, func() bool { return row.Holds(w.If) }) {
+			return
+		}
+		if refused.Rows == nil {
+			refused.Rows = map[string]*Row{}
+		}
 		refused.Rows[tick] = nil
 		if there {
 			refused.Rows[tick] = &row
@@ -81,26 +95,45 @@ func passes(w Write, there bool, holds func() bool) bool {
 }
 
 func (j *memoryJob) apply(job string, w Write) {
-	if w.Patch.Empty() {
-		return
-	}
-	if w.SK == schema.GuardSK {
+	switch {
+	case w.SK == schema.GuardSK:
 		g := Guard{Job: job}
 		if j.guard != nil {
 			g = *j.guard
 		}
 		g = g.Apply(w.Patch)
 		j.guard = &g
-		return
+	case IsGap(w.SK):
+		j.gaps[w.SK] = Gap{Job: job}.Apply(w.Patch)
+	default:
+		tick := TickOf(w.SK)
+		row, there := j.rows[tick]
+		if !there {
+			row.Job = job
+			at, _ := slices.BinarySearch(j.ticks, tick)
+			j.ticks = slices.Insert(j.ticks, at, tick)
+		}
+		j.rows[tick] = row.Apply(w.Patch)
 	}
-	tick := TickOf(w.SK)
-	row, there := j.rows[tick]
-	if !there {
-		row.Job = job
-		at, _ := slices.BinarySearch(j.ticks, tick)
-		j.ticks = slices.Insert(j.ticks, at, tick)
+}
+
+// Delete removes a row of a job, as a person or TTL would: no transition does.
+func (m *Memory) Delete(job, sk string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	j := m.job(job)
+	switch {
+	case sk == schema.GuardSK:
+		j.guard = nil
+	case IsGap(sk):
+		delete(j.gaps, sk)
+	default:
+		tick := TickOf(sk)
+		delete(j.rows, tick)
+		if at, found := slices.BinarySearch(j.ticks, tick); found {
+			j.ticks = slices.Delete(j.ticks, at, at+1)
+		}
 	}
-	j.rows[tick] = row.Apply(w.Patch)
 }
 
 // Guard implements Store.
@@ -111,6 +144,25 @@ func (m *Memory) Guard(_ context.Context, job string) (*Guard, error) {
 		return clone(j.guard), nil
 	}
 	return nil, nil
+}
+
+// Guards implements Store.
+func (m *Memory) Guards(_ context.Context, after string, limit int) (GuardPage, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var page GuardPage
+	for _, job := range slices.Sorted(maps.Keys(m.jobs)) {
+		g := m.jobs[job].guard
+		if g == nil || job <= after {
+			continue
+		}
+		if limit > 0 && len(page.Guards) == limit {
+			page.Next = page.Guards[limit-1].Job
+			break
+		}
+		page.Guards = append(page.Guards, *g)
+	}
+	return page, nil
 }
 
 // Row implements Store.
@@ -135,7 +187,8 @@ func (m *Memory) Rows(_ context.Context, q RowQuery) (RowPage, error) {
 	}
 	var page RowPage
 	looked := 0
-	for _, tick := range j.between(q) {
+	for i := range j.selected(q) {
+		tick := j.ticks[i]
 		if q.Limit > 0 && looked == q.Limit {
 			page.Next = tick
 			break
@@ -148,27 +201,55 @@ func (m *Memory) Rows(_ context.Context, q RowQuery) (RowPage, error) {
 	return page, nil
 }
 
-// between returns the ticks the query still has to look at, in its order. A page's Next
-// is the first tick of the page after it.
-func (j *memoryJob) between(q RowQuery) []string {
-	lo, hi := 0, len(j.ticks)
-	if q.From != "" {
-		lo, _ = slices.BinarySearch(j.ticks, q.From)
+// selected yields the places of the ticks that the query still has to look at, in its
+// order. A page's Next is the first tick of the page after it.
+func (j *memoryJob) selected(q RowQuery) func(yield func(int) bool) {
+	from, to := q.From, q.To
+	if q.After != "" && q.Newest {
+		to = q.After
+	} else if q.After != "" {
+		from = q.After
 	}
-	if q.To != "" {
-		i, found := slices.BinarySearch(j.ticks, q.To)
+	lo, hi := 0, len(j.ticks)
+	if from != "" {
+		lo, _ = slices.BinarySearch(j.ticks, from)
+	}
+	if to != "" {
+		i, found := slices.BinarySearch(j.ticks, to)
 		if hi = i; found {
 			hi++
 		}
 	}
-	ticks := slices.Clone(j.ticks[lo:max(lo, hi)])
-	if q.Newest {
-		slices.Reverse(ticks)
+	return func(yield func(int) bool) {
+		for n := range max(0, hi-lo) {
+			i := lo + n
+			if q.Newest {
+				i = hi - 1 - n
+			}
+			if !yield(i) {
+				return
+			}
+		}
 	}
-	if q.After != "" {
-		ticks = ticks[max(0, slices.Index(ticks, q.After)):]
+}
+
+// Gaps implements Store.
+func (m *Memory) Gaps(_ context.Context, job, from, to string, limit int) ([]Gap, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var gaps []Gap
+	if j := m.jobs[job]; j != nil {
+		for sk, gap := range j.gaps {
+			if sk >= schema.GapSK(from) && sk <= schema.GapSK(to) {
+				gaps = append(gaps, gap)
+			}
+		}
 	}
-	return ticks
+	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.To, b.To) })
+	if limit > 0 && len(gaps) > limit {
+		gaps = gaps[:limit]
+	}
+	return gaps, nil
 }
 
 func clone(g *Guard) *Guard {

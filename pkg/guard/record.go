@@ -1,10 +1,6 @@
 package guard
 
-import (
-	"time"
-
-	"github.com/cronfence/cronfence/pkg/guard/schema"
-)
+import "github.com/cronfence/cronfence/pkg/guard/schema"
 
 // Millis is an instant in milliseconds since the epoch; zero is "not set".
 type Millis = schema.Millis
@@ -31,15 +27,24 @@ type Guard struct {
 	MaxRunUntil Millis  `json:"maxRunUntil,omitempty"` // no renewal after
 	Mark        *Mark   `json:"mark,omitempty"`        // the holder is being stopped and must not renew
 
+	Waiting *Waiting `json:"waiting,omitempty"` // the one tick that runs next
+	// Stop asks the holder to end by itself until StopDeadline; it renews no lease from then on.
+	Stop         *StopRequest `json:"stop,omitempty"`
+	StopDeadline Millis       `json:"stopDeadline,omitempty"`
+
 	// DrainUntil is when the work of the last run can no longer be going on.
 	DrainUntil Millis `json:"drainUntil,omitempty"`
 	// Live counts the runs that overlap policy Allow started and nobody settled yet.
 	Live int64 `json:"live,omitempty"`
 
 	// LastTick says that every planned tick up to it has been recorded.
+	// A later one may be too.
 	LastTick      Millis   `json:"lastTick,omitempty"`
 	LastSuccessAt Millis   `json:"lastSuccessAt,omitempty"`
 	Last          *LastRun `json:"last,omitempty"`
+
+	Paused  *Pause   `json:"paused,omitempty"`
+	Backlog *Backlog `json:"backlog,omitempty"` // ticks to run one by one whenever nothing else does
 
 	Spec      *schema.Spec `json:"spec,omitempty"` // as last seen with a tick
 	SpecHash  string       `json:"specHash,omitempty"`
@@ -52,15 +57,20 @@ type Guard struct {
 type RunRef struct {
 	ID      string `json:"id"`
 	Tick    string `json:"tick"`
+	Planned Millis `json:"planned"`
 	Attempt int    `json:"attempt"`
-	At      Millis `json:"at"`
+	At      Millis `json:"at"` // when it acquired the guard
 }
 
 // MarkReason says why a holder is stopped.
 type MarkReason string
 
-// MarkTakeOver marks a holder whose lease ran out.
-const MarkTakeOver MarkReason = "take-over"
+// The reasons.
+const (
+	MarkTakeOver MarkReason = "take-over" // its lease ran out
+	MarkReplace  MarkReason = "replace"   // it did not end within the grace time of a stop request
+	MarkRelease  MarkReason = "release"   // a person said so
+)
 
 // Mark is a note on the guard that its holder is to be stopped and must not renew.
 type Mark struct {
@@ -69,84 +79,44 @@ type Mark struct {
 	At  Millis     `json:"at"`
 }
 
+// Waiting is the tick that runs when the guard comes free. It keeps its own start deadline.
+type Waiting struct {
+	Tick     string `json:"tick"`
+	Planned  Millis `json:"planned"`
+	Kind     Kind   `json:"kind"`
+	Interval int64  `json:"interval,omitempty"` // seconds
+	Since    Millis `json:"since"`
+	Deadline Millis `json:"deadline"` // no start after
+	Why      string `json:"why"`      // "queue" or "replace"
+}
+
+// StopRequest asks a holder to end for a newer tick.
+type StopRequest struct {
+	ByTick string `json:"byTick"`
+	At     Millis `json:"at"`
+}
+
+// Pause says that a job's ticks are skipped, since when, why and until when.
+type Pause struct {
+	By    string `json:"by"`
+	Why   string `json:"why"`
+	At    Millis `json:"at"`
+	Until Millis `json:"until,omitempty"` // 0: until somebody resumes it
+}
+
+// Backlog is a cursor over planned ticks that are run one at a time, oldest first, behind
+// everything else the job has to do.
+type Backlog struct {
+	Kind  Kind   `json:"kind"`  // CatchUp or Backfill
+	Next  Millis `json:"next"`  // the next planned instant to look at
+	To    Millis `json:"to"`    // the last one
+	Left  int    `json:"left"`  // at most so many more
+	Until Millis `json:"until"` // what has not run by then never does
+}
+
 // LastRun is the run that released the guard last.
 type LastRun struct {
 	Run     string `json:"run"`
 	Tick    string `json:"tick"`
 	EndedAt Millis `json:"endedAt"`
 }
-
-// Kind says where a tick comes from. Ids of different kinds never meet.
-type Kind string
-
-// Scheduled is a tick of the job's own schedule.
-const Scheduled Kind = "scheduled"
-
-// Row is the ledger's record of one tick: the claim first, its outcome in the end.
-type Row struct {
-	Job string `json:"-"`
-
-	Tick    string  `json:"tick"`
-	At      Millis  `json:"at"` // the planned instant
-	Kind    Kind    `json:"kind"`
-	Outcome Outcome `json:"outcome"`
-	Why     string  `json:"why,omitempty"`
-
-	Fence   int64  `json:"fence,omitempty"`
-	Run     string `json:"run,omitempty"`
-	Attempt int    `json:"attempt,omitempty"`
-	Shared  bool   `json:"shared,omitempty"` // a run of policy Allow: it holds no guard
-	Token   string `json:"token"`            // of the decision that wrote the row last
-
-	ClaimedAt   Millis `json:"claimedAt"`
-	StartBy     Millis `json:"startBy,omitempty"`
-	MaxRunUntil Millis `json:"maxRunUntil,omitempty"`
-	StartedAt   Millis `json:"startedAt,omitempty"`
-	EndedAt     Millis `json:"endedAt,omitempty"`
-
-	RunTime  int64   `json:"runTime,omitempty"`  // milliseconds
-	Interval int64   `json:"interval,omitempty"` // seconds to the next tick; 0 when there is none
-	Ratio    float64 `json:"ratio,omitempty"`    // run time / interval
-	Delay    int64   `json:"delay,omitempty"`    // milliseconds from the planned instant to the claim
-
-	Holder *Holder `json:"holder,omitempty"` // of a skip: what stood in the way
-	Error  string  `json:"error,omitempty"`
-	Cause  string  `json:"cause,omitempty"` // at most MaxCause bytes
-
-	TTL int64 `json:"ttl,omitempty"` // seconds; set with a final outcome
-}
-
-// Holder is what a skipped tick found in its way.
-type Holder struct {
-	Run      string `json:"run,omitempty"`
-	Tick     string `json:"tick,omitempty"`
-	HeldFor  int64  `json:"heldFor"` // milliseconds since it acquired the guard
-	Until    Millis `json:"until"`   // its lease, or the end of its drain
-	Draining bool   `json:"draining,omitempty"`
-}
-
-// MaxCause is how much of an error's cause a row keeps, in bytes.
-const MaxCause = 1024
-
-// RunTimeDuration is the run time of a row that has one.
-func (r Row) RunTimeDuration() time.Duration { return time.Duration(r.RunTime) * time.Millisecond }
-
-// Outcome says what became of a tick.
-type Outcome string
-
-// The outcomes. Running is the only one that is not final.
-const (
-	Running   Outcome = "Running"
-	Succeeded Outcome = "Succeeded"
-	Failed    Outcome = "Failed"
-	TimedOut  Outcome = "TimedOut"
-	Aborted   Outcome = "Aborted"
-	Replaced  Outcome = "Replaced"
-	LeaseLost Outcome = "LeaseLost"
-	Skipped   Outcome = "Skipped"
-	Expired   Outcome = "Expired"
-	Abandoned Outcome = "Abandoned"
-)
-
-// Final tells whether an outcome never changes any more.
-func (o Outcome) Final() bool { return o != Running && o != "" }

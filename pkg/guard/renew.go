@@ -20,10 +20,11 @@ type Renewal int
 
 // The answers. All but Renewed and Ending end the run.
 const (
-	Renewed    Renewal = iota
-	Ending             // the run has been settled: its states are about to end by themselves
-	LostLease          // the guard is another's, gone or marked
-	HadMaxTime         // the run had its maximum run time
+	Renewed     Renewal = iota
+	Ending              // the run has been settled: its states are about to end by themselves
+	LostLease           // the guard is another's, gone or marked
+	HadMaxTime          // the run had its maximum run time
+	AskedToStop         // a newer tick replaces the run
 )
 
 // BlindBeat returns the one write that renews the lease. It is conditional on the run, the
@@ -37,6 +38,7 @@ func BlindBeat(b Beat, now Millis) Commit {
 			Cond{"mark", Missing, nil},
 			Cond{"maxRunUntil", Greater, now},
 			Cond{"leaseUntil", Less, until},
+			Cond{"stopDeadline", MissingOrGreater, now},
 		),
 		Patch: Patch{Set: map[string]any{"leaseUntil": until}, Add: map[string]int64{"version": 1}},
 	}}}
@@ -48,6 +50,9 @@ func JudgeBeat(b Beat, g *Guard, row *Row, until, now Millis) Renewal {
 	if g.heldBy(b.Run, b.Fence) && g.Mark == nil {
 		if g.MaxRunUntil <= now {
 			return HadMaxTime
+		}
+		if g.Stop != nil && g.StopDeadline <= now {
+			return AskedToStop
 		}
 		if g.LeaseUntil >= until { // the beat's own write, repeated, or a faster clock's
 			return Renewed

@@ -26,6 +26,9 @@ type End struct {
 	// not stopping its work.
 	MayLinger bool
 	Token     string
+	// Backlog is the next tick of the guard's backlog, for a guard that comes free. The zero
+	// value starts none.
+	Backlog BacklogTick
 }
 
 // OutcomeOf maps the name of the error a run failed with to its outcome.
@@ -56,12 +59,12 @@ func OwnError(errorName string) bool {
 // looking first. It is false unless the work is known to be over: what may linger needs the
 // job's drain time, which the guard knows.
 func BlindSettle(e End, now Millis) (Decision, bool) {
-	if e.MayLinger {
+	if e.MayLinger || e.Outcome != Succeeded && e.Outcome != Failed {
 		return Decision{}, false
 	}
 	seenGuard := Guard{
 		Job: e.Job, Version: 1, Fence: e.Fence, Run: &RunRef{ID: e.Run},
-		LeaseUntil: 1, StartBy: 1, MaxRunUntil: 1, Mark: &Mark{},
+		LeaseUntil: 1, StartBy: 1, MaxRunUntil: 1, Mark: &Mark{}, Stop: &StopRequest{}, StopDeadline: 1,
 	}
 	seenRow := e.claimed()
 	g := seenGuard.release(e, now)
@@ -69,7 +72,10 @@ func BlindSettle(e End, now Millis) (Decision, bool) {
 	patch := diffGuards(seenGuard, g)
 	delete(patch.Set, "version") // it is not known: it rises by one
 	patch.Add = map[string]int64{"version": 1}
-	guardWrite := Write{SK: schema.GuardSK, If: runNeeds(e.Run, e.Fence), Patch: patch}
+	guardWrite := Write{
+		SK: schema.GuardSK, Patch: patch,
+		If: append(settleNeeds(e).conds(), Cond{"run.id", Is, e.Run}),
+	}
 	return Decision{Verdict: Done, Row: row, Commit: &Commit{
 		Job: e.Job, Token: e.Token, Writes: []Write{guardWrite, changedRow(seenRow, row)},
 	}}, true
@@ -90,37 +96,61 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 	case row.Outcome.Final() && !mine:
 		return Decision{Verdict: Duplicate, Row: *row}
 	}
-	want := *row
-	if !row.Outcome.Final() {
-		e = e.marked(g, mine)
-		want = e.settled(*row, now)
+	if mine {
+		return settleHolder(e, *g, *row, now)
 	}
+	want := e.settled(*row, now)
 	rowWrite := changedRow(*row, want)
 	d := Decision{Verdict: Done, Row: want}
-	if g != nil {
-		d.Guard = *g
-	}
-	switch {
-	case mine:
-		d.Commit = exact(e.Token, *g, g.release(e, now), rowWrite)
-	case row.Shared && g != nil && g.Live > 0:
+	if row.Shared && g != nil && g.Live > 0 {
 		left := *g
 		left.Live--
 		left.TTL = guardTTL(now, e.Interval)
 		d.Commit = exact(e.Token, *g, left, rowWrite)
-	default: // the guard names another run, or none: the row is finished alone
-		d.Commit = &Commit{Job: e.Job, Token: e.Token, Writes: []Write{rowWrite}}
-	}
-	if g != nil && d.Commit.Writes[0].SK == schema.GuardSK {
 		d.Guard = g.Apply(d.Commit.Writes[0].Patch)
+		return d
+	}
+	// The guard names another run, or none: the row is finished alone.
+	d.Commit = &Commit{Job: e.Job, Token: e.Token, Writes: []Write{rowWrite}}
+	if g != nil {
+		d.Guard = *g
 	}
 	return d
 }
 
-// marked gives an execution that was stopped because of a mark the mark's outcome. One that
-// ended by itself before the stop reached it keeps its own.
-func (e End) marked(g *Guard, mine bool) End {
-	if mine && g.Mark != nil && e.Outcome == Aborted {
+// settleHolder settles the run that holds the guard: it is given another attempt, or the
+// guard is released and goes straight to the tick that waits or to the backlog.
+func settleHolder(e End, g Guard, row Row, now Millis) Decision {
+	want := row
+	if !row.Outcome.Final() {
+		e = e.marked(g)
+		want = e.settled(row, now)
+		if again, ok := g.retry(e, row, now); ok {
+			again.Lost = &want
+			return again
+		}
+	}
+	h := g.release(e, now).handOver(e.Token, now)
+	if h.next == nil && len(h.ended) == 0 {
+		h = h.guard.startBacklog(e.Backlog, e.Token, now)
+	}
+	writes := append([]Write{changedRow(row, want)}, h.writes...)
+	c := exact(e.Token, g, h.guard, writes...)
+	return Decision{Verdict: Done, Commit: c, Row: want, Guard: g.Apply(c.Writes[0].Patch), Next: h.next, Ended: h.ended}
+}
+
+// marked gives a run that was stopped because of a mark the mark's outcome. One that ended by
+// itself before the stop reached it keeps its own.
+func (e End) marked(g Guard) End {
+	if g.Mark == nil || e.Outcome != Aborted && e.Outcome != LeaseLost {
+		return e
+	}
+	switch g.Mark.Why {
+	case MarkReplace:
+		e.Outcome, e.Why = Replaced, "stopped for "+g.Mark.By
+	case MarkRelease:
+		e.Outcome, e.Why = Aborted, "released by "+g.Mark.By
+	default:
 		e.Outcome, e.Why = LeaseLost, "the lease ran out; stopped for "+g.Mark.By
 	}
 	return e
@@ -129,23 +159,23 @@ func (e End) marked(g *Guard, mine bool) End {
 // claimed is the row as the claim must have left it, as far as the end knows.
 func (e End) claimed() Row {
 	row := Row{
-		Job: e.Job, Tick: e.Tick, Kind: Scheduled, Outcome: Running,
+		Job: e.Job, Tick: e.Tick, Outcome: Running,
 		Run: e.Run, Fence: e.Fence, Attempt: e.Attempt, Interval: e.Interval,
 	}
-	if at, err := schema.ParseTick(e.Tick); err == nil {
-		row.At = schema.MillisOf(at)
-	}
+	row.Kind, row.At = KindOf(e.Tick)
 	return row
 }
 
 // settled returns the row with the run's outcome.
 func (e End) settled(row Row, now Millis) Row {
-	row.Outcome, row.Why, row.Token = e.Outcome, e.Why, e.Token
+	why := row.Why // of a manual run it says who asked for it
+	if e.Why != "" {
+		why = e.Why
+	}
+	row = row.closed(e.Outcome, why, e.Token, now)
 	row.Error, row.Cause = e.Error, cut(e.Cause)
-	row.TTL = rowTTL(now)
-	row.EndedAt = e.EndedAt
-	if row.EndedAt == 0 {
-		row.EndedAt = now
+	if e.EndedAt != 0 {
+		row.EndedAt = e.EndedAt
 	}
 	if e.StartedAt != 0 && e.EndedAt >= e.StartedAt {
 		row.StartedAt = e.StartedAt
@@ -161,21 +191,26 @@ func (e End) settled(row Row, now Millis) Row {
 // until it can no longer be going on.
 func (g Guard) release(e End, now Millis) Guard {
 	g.Version++
-	g.Run, g.Mark = nil, nil
+	g.Run, g.Mark, g.Stop, g.StopDeadline = nil, nil, nil, 0
 	g.LeaseUntil, g.StartBy, g.MaxRunUntil = 0, 0, 0
 	g.Last = &LastRun{Run: e.Run, Tick: e.Tick, EndedAt: e.EndedAt}
 	g.TTL = guardTTL(now, e.Interval)
 	if e.Outcome == Succeeded {
 		g.LastSuccessAt = e.EndedAt
 	}
-	if e.MayLinger && g.Spec != nil && g.Spec.Drain() > 0 {
-		ended := e.EndedAt
-		if ended == 0 {
-			ended = now
-		}
-		g.DrainUntil = max(g.DrainUntil, ended.Add(g.Spec.Drain()))
-	}
+	g.DrainUntil = max(g.DrainUntil, g.drain(e, now))
 	return g
+}
+
+// drain is when work of the ended run can no longer be going on; 0 when it is over.
+func (g Guard) drain(e End, now Millis) Millis {
+	if !e.MayLinger || g.Spec == nil || g.Spec.Drain() == 0 {
+		return 0
+	}
+	if e.EndedAt == 0 {
+		return now.Add(g.Spec.Drain())
+	}
+	return e.EndedAt.Add(g.Spec.Drain())
 }
 
 // cut shortens a cause to what a row keeps, at a character's boundary.

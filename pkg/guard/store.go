@@ -23,6 +23,18 @@ type Store interface {
 	Row(ctx context.Context, job, tick string) (*Row, error)
 	// Rows returns a page of the job's ledger rows in the order of their ticks' ids.
 	Rows(ctx context.Context, q RowQuery) (RowPage, error)
+	// Gaps returns the job's gaps whose last tick lies between two ids of planned ticks, both
+	// included, oldest first, at most limit of them.
+	Gaps(ctx context.Context, job, from, to string, limit int) ([]Gap, error)
+	// Guards returns a page of all guards, in the order of their jobs, at most limit of them.
+	// A guard made moments ago may be missing; those returned are as they are.
+	Guards(ctx context.Context, after string, limit int) (GuardPage, error)
+}
+
+// GuardPage is part of the list of all guards. Next is empty on the last page.
+type GuardPage struct {
+	Guards []Guard
+	Next   string // pass as after
 }
 
 // RowQuery selects ledger rows of a job. The zero values select all of them.
@@ -52,7 +64,7 @@ type Commit struct {
 
 // Write changes one row if its condition holds. Without a patch it only checks.
 type Write struct {
-	SK string // schema.GuardSK or schema.TickSK(id)
+	SK string // schema.GuardSK, schema.TickSK(id) or schema.GapSK(to)
 	// Absent requires that the row is not there; If is empty then.
 	Absent bool
 	// OrAbsent lets the write pass when the row is not there: somebody may have deleted it.
@@ -64,8 +76,8 @@ type Write struct {
 // Op compares a field with a value.
 type Op int
 
-// The comparisons. A field that is not set compares as missing: only Missing and
-// MissingOrLess accept it.
+// The comparisons. A field that is not set compares as missing: only Missing,
+// MissingOrLess and MissingOrGreater accept it.
 const (
 	Missing Op = iota
 	Is
@@ -73,6 +85,7 @@ const (
 	AtLeast
 	Greater
 	MissingOrLess
+	MissingOrGreater
 )
 
 // Cond is a comparison of one field, named as in JSON; "run.id" looks into the map.
@@ -98,6 +111,7 @@ type Refused struct {
 	GuardRefused bool
 	Guard        *Guard          // nil when there is none
 	Rows         map[string]*Row // by tick; nil when there is none
+	Gaps         []string        // sort keys of gaps that were there already
 }
 
 // Error names what was refused.
@@ -109,11 +123,15 @@ func (r *Refused) Error() string {
 	for tick := range r.Rows {
 		what = append(what, "tick "+tick)
 	}
+	what = append(what, r.Gaps...)
 	return fmt.Sprintf("condition refused: %s", strings.Join(what, ", "))
 }
 
 // ErrBusy says that the store was throttled or in conflict and decided nothing.
 var ErrBusy = errors.New("store is busy")
+
+// IsGap tells whether a sort key is that of a gap.
+func IsGap(sk string) bool { return strings.HasPrefix(sk, schema.GapSK("")) }
 
 // TickOf returns the tick whose row has this sort key.
 func TickOf(sk string) string { return strings.TrimPrefix(sk, schema.TickSK("")) }

@@ -131,7 +131,7 @@ func refusedTransaction(c guard.Commit, err error) error {
 			return err
 		}
 	}
-	if !refused.GuardRefused && len(refused.Rows) == 0 {
+	if !refused.GuardRefused && len(refused.Rows) == 0 && len(refused.Gaps) == 0 {
 		return err // refused for what it is: too large, malformed
 	}
 	return refused
@@ -144,6 +144,10 @@ func addRefused(r *guard.Refused, job string, w guard.Write, old item) error {
 		g, err := guardOf(job, old)
 		r.GuardRefused, r.Guard = true, g
 		return err
+	}
+	if guard.IsGap(w.SK) {
+		r.Gaps = append(r.Gaps, w.SK)
+		return nil
 	}
 	row, err := rowOf(job, old)
 	r.Rows[guard.TickOf(w.SK)] = row

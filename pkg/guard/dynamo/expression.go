@@ -82,6 +82,8 @@ func (e *expression) compare(c guard.Cond) (string, error) {
 		return path + " > " + value, nil
 	case guard.MissingOrLess:
 		return "(" + missing + " OR " + path + " < " + value + ")", nil
+	case guard.MissingOrGreater:
+		return "(" + missing + " OR " + path + " > " + value + ")", nil
 	case guard.Missing:
 	}
 	return "", fmt.Errorf("unknown comparison %d", c.Op)

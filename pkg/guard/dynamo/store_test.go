@@ -37,9 +37,7 @@ func newStore(t *testing.T, c rig.Cloud) *dynamo.Store {
 func readyStore(t *testing.T, c rig.Cloud) *dynamo.Store {
 	t.Helper()
 	s := newStore(t, c)
-	made := guard.Deliver(guardtest.Delivery(job, 0, "create"), nil, nil, now.Add(-time.Minute))
-	commit(t, s, made.Commit)
-	commit(t, s, guard.Unblocked(made.Guard, nil, "ready", now.Add(-time.Minute)).Commit)
+	guardtest.Ready(t, s, job)
 	c.Requests.Reset()
 	return s
 }
@@ -75,6 +73,20 @@ func TestStoreConformsOnMoto(t *testing.T) {
 
 func TestStoreConformsOnMinistack(t *testing.T) {
 	guardtest.Exercise(t, func(t *testing.T) guard.Store { return newStore(t, rig.Ministack(t)) })
+}
+
+// To DynamoDB a field is missing from a row that is not there.
+func TestAWriteNeedsItsRowEvenIfEveryFieldMayBeMissing(t *testing.T) {
+	for name, s := range map[string]guard.Store{"memory": guard.NewMemory(), "moto": newStore(t, rig.Moto(t))} {
+		r := refused(t, s.Commit(t.Context(), guard.Commit{Job: job, Writes: []guard.Write{{
+			SK:    schema.GuardSK,
+			If:    []guard.Cond{{Field: "mark", Op: guard.Missing}, {Field: "live", Op: guard.MissingOrLess, Value: int64(1)}},
+			Patch: guard.Patch{Add: map[string]int64{"version": 1}},
+		}}}))
+		if !r.GuardRefused || r.Guard != nil {
+			t.Errorf("%s: refusal %+v, want the guard refused and missing", name, r)
+		}
+	}
 }
 
 func TestEveryCallIsOneRequest(t *testing.T) {

@@ -153,3 +153,64 @@ func openRows(t *testing.T, s guard.Store) {
 		t.Errorf("open rows (-want +got):\n%s", diff)
 	}
 }
+
+func gaps(t *testing.T, s guard.Store) {
+	var ids []string
+	for _, minute := range []int{3, 7, 9} {
+		tick, at := tickAt(minute)
+		ids = append(ids, tick)
+		c := guard.Commit{Job: job, Token: tick, Writes: []guard.Write{{
+			SK: schema.GapSK(tick), Absent: true,
+			Patch: guard.Patch{Set: map[string]any{"from": at.Add(-time.Minute), "to": at, "count": 2, "at": at, "ttl": int64(5)}},
+		}}}
+		commit(t, s, &c)
+		c.Token = "again"
+		if r := refused(t, s, &c); len(r.Gaps) != 1 || r.GuardRefused || len(r.Rows) != 0 {
+			t.Errorf("refusal %+v: want the gap named and nothing else", r)
+		}
+	}
+	for name, c := range map[string]struct {
+		from, to string
+		limit    int
+		want     int
+	}{"all": {ids[0], ids[2], 0, 3}, "from a tick inside": {ids[0][:15] + "4:00Z", ids[2], 0, 2}, "the first": {ids[1], ids[2], 1, 1}, "none": {ids[2], ids[0], 0, 0}} {
+		got, err := s.Gaps(context.Background(), job, c.from, c.to, c.limit)
+		if err != nil || len(got) != c.want {
+			t.Errorf("%s: %d gaps, %v; want %d", name, len(got), err, c.want)
+		}
+		if len(got) > 0 && (got[0].Count != 2 || got[0].Job != job || got[0].To.Sub(got[0].From) != time.Minute) {
+			t.Errorf("%s: gap %+v: want it as it was written", name, got[0])
+		}
+	}
+	if ticks := all(t, s, guard.RowQuery{Job: job}); ticks != nil {
+		t.Errorf("gaps were read as ticks: %v", ticks)
+	}
+}
+
+func guards(t *testing.T, s guard.Store) {
+	want := map[string]guard.Guard{}
+	var names []string
+	for i := range 7 {
+		name := "job" + string(rune('a'+i))
+		want[name], names = Ready(t, s, name), append(names, name)
+	}
+	var got []string
+	for after := ""; ; {
+		page, err := s.Guards(context.Background(), after, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range page.Guards {
+			got = append(got, g.Job)
+			if diff := cmp.Diff(want[g.Job], g); diff != "" {
+				t.Errorf("guard of %s (-want +got):\n%s", g.Job, diff)
+			}
+		}
+		if after = page.Next; after == "" {
+			break
+		}
+	}
+	if diff := cmp.Diff(names, got); diff != "" {
+		t.Errorf("guards listed (-want +got):\n%s", diff)
+	}
+}

@@ -27,6 +27,8 @@ func Exercise(t *testing.T, newStore func(t *testing.T) guard.Store) {
 		"removed fields are gone and added numbers grow":      patches,
 		"a write without a patch only checks":                 checkOnly,
 		"rows come in pages, in order, within bounds":         queries,
+		"gaps are found by their last tick, and written once": gaps,
+		"all guards are listed in pages, as they are":         guards,
 		"open rows alone are found":                           openRows,
 		"of many claims of one tick one wins":                 oneClaimWins,
 		"of many acquisitions of one guard one wins":          oneHolderWins,
@@ -60,7 +62,7 @@ func Spec(name string) schema.Spec {
 func Delivery(name string, minute int, token string) guard.Delivery {
 	tick, at := tickAt(minute)
 	return guard.Delivery{
-		Spec: Spec(name), Tick: tick, At: at, Prev: at.Add(-time.Minute), Interval: 60, Token: token,
+		Spec: Spec(name), Kind: guard.Scheduled, Tick: tick, At: at, Prev: at.Add(-time.Minute), Interval: 60, Token: token,
 	}
 }
 
@@ -98,14 +100,29 @@ func rowOf(t *testing.T, s guard.Store, tick string) *guard.Row {
 	return row
 }
 
-// ready makes the job's guard and makes it ready.
 func ready(t *testing.T, s guard.Store) guard.Guard {
 	t.Helper()
-	made := guard.Deliver(Delivery(job, 0, "create"), nil, nil, t0.Add(-time.Minute))
-	commit(t, s, made.Commit)
+	return Ready(t, s, job)
+}
+
+// Ready makes the guard of a job and makes it ready, with everything before tick 0 on record.
+func Ready(t testing.TB, s guard.Store, name string) guard.Guard {
+	t.Helper()
+	must := func(c *guard.Commit) {
+		t.Helper()
+		if err := s.Commit(context.Background(), *c); err != nil {
+			t.Fatalf("make guard of %s: %v", name, err)
+		}
+	}
+	made := guard.Deliver(Delivery(name, 0, "create"), nil, nil, t0.Add(-time.Minute))
+	must(made.Commit)
 	dec := guard.Unblocked(made.Guard, nil, "ready", t0.Add(-time.Minute))
-	commit(t, s, dec.Commit)
-	return dec.Guard
+	must(dec.Commit)
+	recorded := guard.Patch{Set: map[string]any{"lastTick": t0.Add(-time.Minute)}}
+	must(&guard.Commit{Job: name, Token: "recorded", Writes: []guard.Write{{
+		SK: schema.GuardSK, If: []guard.Cond{{Field: "version", Op: guard.Is, Value: dec.Guard.Version}}, Patch: recorded,
+	}}})
+	return dec.Guard.Apply(recorded)
 }
 
 // claimed makes the guard ready and lets tick 0 acquire it.

@@ -14,6 +14,16 @@ const (
 	DefaultMaxRun = time.Hour
 	// DefaultStartDeadline is how late a tick may still start.
 	DefaultStartDeadline = 15 * time.Minute
+	// DeliveryGrace is how much longer than its start deadline a tick is waited for before
+	// it counts as missed.
+	DeliveryGrace = 5 * time.Minute
+	// DefaultGrace is how long a run that Replace asked to stop may go on by itself.
+	DefaultGrace = 30 * time.Second
+	// DefaultCatchUpWindow is how long missed ticks may wait to be caught up with.
+	DefaultCatchUpWindow = 24 * time.Hour
+	// MaxRetries and MaxCatchUp bound what a spec may ask for.
+	MaxRetries = 10
+	MaxCatchUp = 1000
 	// DispatcherTimeout is the timeout of the functions that start runs: dispatcher and settler.
 	DispatcherTimeout = 15 * time.Second
 	// HeartbeatTimeout is the timeout of the heartbeat function.

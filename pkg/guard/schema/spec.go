@@ -30,6 +30,12 @@ type Spec struct {
 	End       string         `json:"end,omitempty"`      // RFC 3339; no tick after
 	Machine   string         `json:"machine"`            // ARN of the state machine
 	Overlap   policy.Overlap `json:"overlap"`
+	KeepFirst bool           `json:"keepFirst,omitempty"` // QueueOne: the first that waits keeps its place
+	// Retries is how often a run that was lost or never started is tried again.
+	Retries int `json:"retries,omitempty"`
+	// CatchUp says which missed ticks run later; CatchUpMax bounds CatchUpAll.
+	CatchUp    policy.CatchUp `json:"catchUp,omitempty"`
+	CatchUpMax int            `json:"catchUpMax,omitempty"`
 	// Beats says that the run renews its lease; without, the lease spans the whole run.
 	Beats bool `json:"beats,omitempty"`
 	// Fenced says that every write of the job checks its fence, so that nobody need wait
@@ -46,6 +52,12 @@ type Spec struct {
 	StartDeadlineSeconds  int64 `json:"startDeadlineSeconds"`
 	// DrainSeconds is how long work may go on after its execution was stopped.
 	DrainSeconds int64 `json:"drainSeconds,omitempty"`
+	// GraceSeconds is how long a run that Replace asked to stop may go on by itself.
+	GraceSeconds int64 `json:"graceSeconds,omitempty"`
+	// RetrySeconds bounds retries, from the end of the first attempt; 0 is one interval.
+	RetrySeconds int64 `json:"retrySeconds,omitempty"`
+	// CatchUpSeconds is how long missed ticks may wait to be caught up with; 0 is a day.
+	CatchUpSeconds int64 `json:"catchUpSeconds,omitempty"`
 }
 
 // Lease is how long a run with beats is trusted after each.
@@ -62,6 +74,32 @@ func (s Spec) MachineTimeout() time.Duration { return seconds(s.MachineTimeoutSe
 
 // StartDeadline is how late a tick may start.
 func (s Spec) StartDeadline() time.Duration { return seconds(s.StartDeadlineSeconds) }
+
+// Window is how long after its planned instant a tick may still come to its record: only
+// then is it missed.
+func (s Spec) Window() time.Duration { return s.StartDeadline() + DeliveryGrace }
+
+// Rule is the overlap policy with its options.
+func (s Spec) Rule() policy.Rule { return policy.Rule{Overlap: s.Overlap, KeepFirst: s.KeepFirst} }
+
+// Grace is how long a run that was asked to stop may go on by itself.
+func (s Spec) Grace() time.Duration { return seconds(s.GraceSeconds) }
+
+// RetryWindow bounds retries, from the end of the first attempt.
+func (s Spec) RetryWindow(interval int64) time.Duration {
+	if s.RetrySeconds == 0 {
+		return seconds(interval)
+	}
+	return seconds(s.RetrySeconds)
+}
+
+// CatchUpWindow is how long missed ticks may wait to be caught up with.
+func (s Spec) CatchUpWindow() time.Duration {
+	if s.CatchUpSeconds == 0 {
+		return DefaultCatchUpWindow
+	}
+	return seconds(s.CatchUpSeconds)
+}
 
 // Drain is how long work may go on after its execution was stopped; 0 for fenced jobs.
 func (s Spec) Drain() time.Duration {
@@ -116,6 +154,18 @@ func (s Spec) Check() error {
 	if s.Overlap == policy.Allow && s.Fenced {
 		return fmt.Errorf("spec: overlap \"allow\" with fenced writes: runs side by side would refuse each other's writes")
 	}
+	if s.Overlap == policy.Allow && s.Beats {
+		return fmt.Errorf("spec: overlap \"allow\" with beats: such runs hold no guard whose lease they could renew")
+	}
+	if s.KeepFirst && s.Overlap != policy.QueueOne {
+		return fmt.Errorf("spec: keepFirst with overlap %q: goes with \"queue-one\" only", s.Overlap)
+	}
+	if s.Retries < 0 || s.Retries > MaxRetries {
+		return fmt.Errorf("spec: retries %d: must be 0 to %d", s.Retries, MaxRetries)
+	}
+	if s.CatchUp == policy.CatchUpAll && (s.CatchUpMax < 1 || s.CatchUpMax > MaxCatchUp) {
+		return fmt.Errorf("spec: catchUpMax %d: must be 1 to %d with catchUp \"all\"", s.CatchUpMax, MaxCatchUp)
+	}
 	return s.checkDurations()
 }
 
@@ -131,6 +181,9 @@ func (s Spec) checkDurations() error {
 		{"startDeadlineSeconds", s.StartDeadlineSeconds, 60},
 		{"drainSeconds", s.DrainSeconds, 0},
 		{"renewalSeconds", s.RenewalSeconds, 0},
+		{"graceSeconds", s.GraceSeconds, 0},
+		{"retrySeconds", s.RetrySeconds, 0},
+		{"catchUpSeconds", s.CatchUpSeconds, 0},
 	} {
 		if d.got < d.min || d.got > year {
 			return fmt.Errorf("spec: %s %d: must be %d to %d", d.name, d.got, d.min, int64(year))

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Sentinel is in whose name the sweep takes over.
+const Sentinel = "sentinel"
+
+// Urgent tells whether a guard stands in its job's way: the sweep sees to such ones first.
+func (e *Engine) Urgent(g guard.Guard) bool { return guard.Urgent(g, e.now()) }
+
+// SweepGuard sees to everything about one job that no event will: a holder that is due, a
+// guard to be made ready, a tick that waits for nobody, a run that nobody started, missed
+// ticks, a backlog, runs of policy Allow that ended unseen. It may be repeated at any time.
+func (e *Engine) SweepGuard(ctx context.Context, g guard.Guard) error {
+	deadline := e.deadline()
+	at := &g
+	for _, step := range []func(context.Context, guard.Guard, guard.Millis) (*guard.Guard, error){
+		e.sweepBlocked, e.sweepHolder, e.sweepWaiting, e.sweepUnstarted, e.sweepMissed, e.sweepBacklog, e.sweepShared,
+	} {
+		next, err := step(ctx, *at, deadline)
+		if err != nil {
+			return fmt.Errorf("sweep job %s: %w", g.Job, err)
+		}
+		if at = next; at == nil { // deleted under our hands
+			return nil
+		}
+	}
+	return nil
+}
+
+func (e *Engine) sweepBlocked(ctx context.Context, g guard.Guard, _ guard.Millis) (*guard.Guard, error) {
+	if g.Ready || e.now() <= g.ReadyAt.Add(guard.Margin) {
+		return &g, nil
+	}
+	return e.unblock(ctx, g)
+}
+
+func (e *Engine) sweepHolder(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	if !guard.HolderDue(g, e.now()) {
+		return &g, nil
+	}
+	next, _, err := e.takeOver(ctx, g, Sentinel, deadline)
+	return next, err
+}
+
+func (e *Engine) sweepWaiting(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	return e.advance(ctx, g, deadline)
+}
+
+// sweepUnstarted sends the start of a run once more whose sender may have died before it did.
+func (e *Engine) sweepUnstarted(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	now := e.now()
+	senderMayLive := g.Run != nil && now < g.Run.At.Add(schema.DispatcherTimeout)
+	if g.Run == nil || g.Mark != nil || senderMayLive || deadline >= g.StartBy {
+		return &g, nil
+	}
+	row, err := e.Store.Row(ctx, g.Job, g.Run.Tick)
+	if err != nil {
+		return nil, err
+	}
+	if row == nil || row.Outcome != guard.Running || row.Fence != g.Fence {
+		return &g, nil
+	}
+	if _, err := e.start(ctx, *g.Spec, *row, deadline); err != nil {
+		e.warn(g.Job, g.Run.ID, "not started yet", err)
+	}
+	return e.Store.Guard(ctx, g.Job)
+}
+
+func (e *Engine) sweepMissed(ctx context.Context, g guard.Guard, _ guard.Millis) (*guard.Guard, error) {
+	if !g.Ready {
+		return &g, nil
+	}
+	next, err := e.account(ctx, g)
+	if next == nil {
+		next = &g
+	}
+	return next, err
+}
+
+func (e *Engine) sweepBacklog(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	if g.Backlog == nil || !g.Ready {
+		return &g, nil
+	}
+	tick, err := e.backlogTick(ctx, &g)
+	if err != nil {
+		return nil, err
+	}
+	dec, ok := guard.AdvanceBacklog(g, tick, e.NewToken(), e.now())
+	if !ok {
+		return &g, nil
+	}
+	next, err := e.commitGuard(ctx, dec)
+	if err == nil && next != nil && next.Version == dec.Guard.Version {
+		e.startNext(ctx, dec, deadline)
+	}
+	return next, err
+}
+
+// maxShared bounds the runs of policy Allow that one sweep of a job looks at.
+const maxShared = 50
+
+// sweepShared settles runs of policy Allow whose end nobody reported.
+func (e *Engine) sweepShared(ctx context.Context, g guard.Guard, _ guard.Millis) (*guard.Guard, error) {
+	if g.Live == 0 {
+		return &g, nil
+	}
+	now := e.now()
+	since := now.Add(-g.Spec.Window() - g.Spec.MachineTimeout() - 24*time.Hour)
+	looked := 0
+	for _, k := range []guard.Kind{guard.Scheduled, guard.Manual} {
+		page, err := e.Store.Rows(ctx, guard.RowQuery{
+			Job: g.Job, OpenOnly: true, From: guard.TickID(k, since), To: guard.TickID(k, now.Add(time.Hour)),
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range page.Rows {
+			if !row.Shared || now <= row.StartBy.Add(guard.Margin) {
+				continue
+			}
+			if looked++; looked > maxShared {
+				return &g, nil
+			}
+			if err := e.settleShared(ctx, *g.Spec, row); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &g, nil
+}
+
+func (e *Engine) settleShared(ctx context.Context, spec schema.Spec, row guard.Row) error {
+	sight, fence, err := e.look(ctx, spec, row.Run)
+	switch {
+	case err != nil:
+		return err
+	case !sight.Known || fence != row.Fence:
+		sight = guard.Sight{Outcome: guard.Abandoned}
+	case !sight.Ended:
+		return nil
+	}
+	_, err = e.Settle(ctx, endOf(row, sight))
+	return err
+}
+
+// Introduce makes the guard of a job that never ticked, or tells it of a spec that was
+// deployed since: from then on its ticks are expected.
+func (e *Engine) Introduce(ctx context.Context, spec schema.Spec) error {
+	g, err := e.Store.Guard(ctx, spec.Job)
+	if err != nil {
+		return err
+	}
+	floor := guard.Millis(0)
+	if s, err := ScheduleOf(spec); err != nil {
+		return err
+	} else if prev := (Planned{s}).Prev(e.now().Add(-spec.Window())); prev != 0 {
+		floor = prev
+	}
+	dec, ok := guard.Expect(spec, g, floor, e.NewToken(), e.now())
+	if !ok {
+		return nil
+	}
+	made, err := e.commitGuard(ctx, dec)
+	if err != nil || made == nil || made.Ready {
+		return err
+	}
+	_, err = e.sweepBlocked(ctx, *made, 0)
+	return err
+}

@@ -1,0 +1,128 @@
+package guard
+
+import (
+	"fmt"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+// Planned answers what a job's schedule plans. Instants are those of planned ticks.
+type Planned interface {
+	// Next is the first planned instant after one; 0 when there is none.
+	Next(after Millis) Millis
+	// Prev is the last planned instant before one; 0 when there is none.
+	Prev(before Millis) Millis
+	// Count is how many are planned after one instant, up to and including another.
+	Count(after, to Millis) int
+}
+
+// AccountDue tells whether a planned tick that is not on record may have had its time.
+func AccountDue(g Guard, p Planned, now Millis) bool {
+	if !g.Ready || g.Spec == nil {
+		return false
+	}
+	next := p.Next(g.LastTick)
+	return next != 0 && next.Add(g.Spec.Window()) < now
+}
+
+// Account moves LastTick over what is on record, and records as Missed the planned ticks
+// that never came. rows are the job's scheduled rows after LastTick, in order; complete says
+// that there are no others. It never passes a tick that may still come, and expects none
+// from before the spec last changed. It is false when nothing is to be written.
+func Account(g Guard, rows []Row, complete bool, p Planned, token string, now Millis) (Decision, bool) {
+	a := accounting{guard: g, planned: p, horizon: now.Add(-g.Spec.Window()), now: now}
+	at := g.LastTick
+	for _, row := range rows {
+		if row.Kind != Scheduled || row.At <= at {
+			continue
+		}
+		reached := a.pass(at, p.Prev(row.At))
+		if reached < p.Prev(row.At) {
+			return a.decision(reached, token)
+		}
+		at = row.At
+	}
+	if complete {
+		at = max(at, a.pass(at, a.horizon))
+	}
+	return a.decision(at, token)
+}
+
+type accounting struct {
+	guard        Guard
+	planned      Planned
+	horizon, now Millis
+	gaps         []Gap
+}
+
+// pass walks over planned ticks without a row, after one instant up to another, as far as
+// their time is over, and returns how far it came.
+func (a *accounting) pass(after, to Millis) Millis {
+	last := a.planned.Prev(min(to+1, a.horizon))
+	if last <= after {
+		return after
+	}
+	from := max(after, a.guard.SpecSince-1)
+	if n := a.planned.Count(from, last); n > 0 {
+		a.gaps = append(a.gaps, Gap{
+			Job: a.guard.Job, From: a.planned.Next(from), To: last, Count: n, At: a.now, TTL: rowTTL(a.now),
+		})
+	}
+	return last
+}
+
+func (a *accounting) decision(reached Millis, token string) (Decision, bool) {
+	if reached <= a.guard.LastTick {
+		return Decision{}, false
+	}
+	want := a.guard
+	want.LastTick = reached
+	var writes []Write
+	for _, gap := range a.gaps {
+		writes = append(writes, newGap(gap))
+	}
+	want.Backlog = a.backlog()
+	c := exact(token, a.guard, want, writes...)
+	return Decision{Verdict: Done, Commit: c, Guard: a.guard.Apply(c.Writes[0].Patch), Gaps: a.gaps}, true
+}
+
+// backlog queues missed ticks to be caught up with, as the job's policy says. A backfill
+// under way is not mixed with them: it keeps its place, and the missed stay missed.
+func (a *accounting) backlog() *Backlog {
+	b, spec := a.guard.Backlog, a.guard.Spec
+	if b != nil && b.Kind != CatchUp {
+		return b
+	}
+	for _, gap := range a.gaps {
+		n := spec.CatchUp.Missed(gap.Count, spec.CatchUpMax)
+		if n == 0 {
+			continue
+		}
+		from := gap.To
+		for range n - 1 {
+			from = a.planned.Prev(from)
+		}
+		next := Backlog{Kind: CatchUp, Next: from, To: gap.To, Left: n, Until: a.now.Add(spec.CatchUpWindow())}
+		if b != nil && spec.CatchUp == policy.CatchUpAll { // behind what is left of the ones before
+			next.Next, next.Left = b.Next, min(b.Left+n, spec.CatchUpMax)
+		}
+		b = &next
+	}
+	return b
+}
+
+// newGap returns the write of a gap. Its key is its last tick, so a gap is written once.
+func newGap(gap Gap) Write {
+	return Write{SK: schema.GapSK(schema.TickID(gap.To.Time())), Absent: true, Patch: Patch{Set: map[string]any{
+		"from": gap.From, "to": gap.To, "count": gap.Count, "at": gap.At, "ttl": gap.TTL,
+	}}}
+}
+
+// String says which ticks are missing.
+func (gap Gap) String() string {
+	if gap.Count == 1 {
+		return fmt.Sprintf("tick %s never came", gap.To)
+	}
+	return fmt.Sprintf("%d ticks from %s to %s never came", gap.Count, gap.From, gap.To)
+}

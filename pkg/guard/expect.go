@@ -1,0 +1,18 @@
+package guard
+
+import "github.com/cronfence/cronfence/pkg/guard/schema"
+
+// Expect tells a job's guard which spec is deployed, whether or not a tick of it was ever
+// delivered: from now on its ticks are expected, and missed if they do not come. floor is as
+// in Delivery. It is false when the guard knows.
+func Expect(spec schema.Spec, g *Guard, floor Millis, token string, now Millis) (Decision, bool) {
+	if g == nil {
+		return create(Delivery{Spec: spec, Floor: floor, Token: token}, now), true
+	}
+	if g.SpecHash == spec.Hash() {
+		return Decision{}, false
+	}
+	want := *g
+	want.Spec, want.SpecHash, want.SpecSince = &spec, spec.Hash(), now
+	return changed(token, *g, want), true
+}

@@ -1,0 +1,61 @@
+package guard
+
+import "fmt"
+
+// Refusal says why something a person asked for cannot be done now.
+type Refusal struct{ Reason string }
+
+// Error returns the reason.
+func (r *Refusal) Error() string { return r.Reason }
+
+func refusal(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }
+
+func changed(token string, g, want Guard) Decision {
+	c := exact(token, g, want)
+	return Decision{Verdict: Done, Commit: c, Guard: g.Apply(c.Writes[0].Patch)}
+}
+
+// PauseJob has the job's ticks skipped. A run that is going on is not touched.
+func PauseJob(g Guard, p Pause, token string) Decision {
+	want := g
+	want.Paused = &p
+	return changed(token, g, want)
+}
+
+// ResumeJob ends a pause. It starts nothing by itself: the next tick does.
+func ResumeJob(g Guard, token string, now Millis) (Decision, error) {
+	if !g.paused(now) {
+		return Decision{}, refusal("job %s is not paused", g.Job)
+	}
+	want := g
+	want.Paused = nil
+	if want.Run == nil {
+		want.TTL = guardTTL(now, 0)
+	}
+	return changed(token, g, want), nil
+}
+
+// ReleaseJob marks the holder: from then on it renews no lease, it is stopped, and the guard
+// comes free once it has ended. The fence is not raised: that alone would stop no write.
+func ReleaseJob(g Guard, by, why, token string, now Millis) (Decision, error) {
+	if g.Run == nil {
+		return Decision{}, refusal("the guard of job %s is free: nothing to release", g.Job)
+	}
+	want := g
+	want.Mark = &Mark{Why: MarkRelease, By: by + ": " + why, At: now}
+	return changed(token, g, want), nil
+}
+
+// BackfillJob queues planned ticks of the past, to be run one at a time behind everything
+// else the job does.
+func BackfillJob(g Guard, from, to Millis, count int, token string, now Millis) (Decision, error) {
+	switch {
+	case g.Backlog != nil:
+		return Decision{}, refusal("job %s has a %s under way, from %s to %s", g.Job, g.Backlog.Kind, g.Backlog.Next, g.Backlog.To)
+	case count == 0:
+		return Decision{}, refusal("job %s plans no tick from %s to %s", g.Job, from, to)
+	}
+	want := g
+	want.Backlog = &Backlog{Kind: Backfill, Next: from, To: to, Left: count, Until: now.Add(BackfillWindow)}
+	return changed(token, g, want), nil
+}

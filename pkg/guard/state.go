@@ -1,0 +1,93 @@
+package guard
+
+// Why a tick started nothing, or later. A pause and a mark add who and what for.
+const (
+	WhyHeld       = "held"
+	WhyDraining   = "the last run's work may still be going on"
+	WhyLive       = "runs of policy allow are still going on"
+	WhyWaiting    = "another tick waits to run first"
+	WhyBlocked    = "guard blocked"
+	WhyPaused     = "paused"
+	WhyLate       = "delivered after its start deadline"
+	WhyWaited     = "waited past its start deadline"
+	WhyOlder      = "older than the run that holds the guard"
+	WhyNewer      = "a newer tick waits"
+	WhyHandedOver = "waited for the guard"
+	WhyGuardLost  = "closed after the guard was lost"
+	WhyFirst      = "an earlier tick waits and keeps its place"
+)
+
+// occupied tells whether no exclusive run may begin: a run holds the guard, runs of policy
+// Allow are alive, or the last run's work may still be going on.
+func (g Guard) occupied(now Millis) bool { return g.Run != nil || g.Live > 0 || g.draining(now) }
+
+// draining tells whether work of the last run may still be going on.
+func (g Guard) draining(now Millis) bool {
+	return g.DrainUntil != 0 && g.DrainUntil >= now.Add(-Margin)
+}
+
+// leaseOver tells whether the holder is no longer trusted, by anybody's clock.
+func (g Guard) leaseOver(now Millis) bool { return g.Run != nil && g.LeaseUntil < now.Add(-Margin) }
+
+// stopOverdue tells whether the holder had its grace time, and a beat in which it should
+// have learnt of it, and is still there.
+func (g Guard) stopOverdue(now Millis) bool {
+	if g.Run == nil || g.Stop == nil {
+		return false
+	}
+	by := g.StopDeadline.Add(Margin)
+	if g.Spec.Beats {
+		by = by.Add(g.Spec.Renewal())
+	}
+	return by < now
+}
+
+// holderDue tells whether the holder is to be looked at and taken over.
+func (g Guard) holderDue(now Millis) bool {
+	return g.Run != nil && (g.Mark != nil || g.leaseOver(now) || g.stopOverdue(now))
+}
+
+// paused tells whether ticks are skipped for a pause.
+func (g Guard) paused(now Millis) bool {
+	return g.Paused != nil && (g.Paused.Until == 0 || now < g.Paused.Until)
+}
+
+// inTheWay says what a skipped tick found.
+func (g Guard) inTheWay(now Millis) (why string, h *Holder) {
+	switch {
+	case g.Run != nil:
+		return WhyHeld, &Holder{Run: g.Run.ID, Tick: g.Run.Tick, HeldFor: max(0, int64(now-g.Run.At)), Until: g.LeaseUntil}
+	case g.Live > 0:
+		return WhyLive, nil
+	case !g.draining(now):
+		return WhyWaiting, nil
+	}
+	h = &Holder{Until: g.DrainUntil, Draining: true}
+	if g.Last != nil {
+		h.Run, h.Tick, h.HeldFor = g.Last.Run, g.Last.Tick, max(0, int64(now-g.Last.EndedAt))
+	}
+	return WhyDraining, h
+}
+
+// coalesced says which tick stands for one that neither runs nor waits.
+func (g Guard) coalesced(planned, now Millis) (why string, h *Holder) {
+	_, h = g.inTheWay(now)
+	switch {
+	case g.Run != nil && planned < g.Run.Planned:
+		return WhyOlder, h
+	case g.Waiting != nil && planned < g.Waiting.Planned:
+		return WhyNewer + ": " + g.Waiting.Tick, h
+	case g.Waiting != nil:
+		return WhyFirst + ": " + g.Waiting.Tick, h
+	}
+	return WhyHeld, h
+}
+
+// HolderDue tells whether the guard's holder is to be looked at and taken over: its lease ran
+// out, it did not heed a stop request, or it is marked.
+func HolderDue(g Guard, now Millis) bool { return g.Ready && g.holderDue(now) }
+
+// Urgent tells whether something stands in the job's way that a sweep can clear.
+func Urgent(g Guard, now Millis) bool {
+	return HolderDue(g, now) || !g.Ready && now > g.ReadyAt.Add(Margin) || g.Ready && g.Waiting != nil && !g.occupied(now)
+}

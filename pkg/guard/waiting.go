@@ -1,0 +1,121 @@
+package guard
+
+import "github.com/cronfence/cronfence/pkg/policy"
+
+// waiter compares the tick that waits with one planned at an instant.
+func (g Guard) waiter(planned Millis) policy.Waiter {
+	switch {
+	case g.Waiting == nil:
+		return policy.Nobody
+	case g.Waiting.Planned > planned:
+		return policy.NewerWaits
+	default:
+		return policy.OlderWaits
+	}
+}
+
+// wait lets the tick wait for the guard in the place of whatever waited, and under Replace
+// asks the holder to stop, if nobody did so yet.
+func (d Delivery) wait(seen, want Guard, now Millis) Decision {
+	row := d.row(Queued, now)
+	why := "queue"
+	if d.rule().Overlap == policy.Replace {
+		why = "replace"
+	}
+	row.Why, row.Holder = seen.inTheWay(now)
+	var more []Write
+	var ended []Row
+	if seen.Waiting != nil {
+		over := closing{Coalesced, WhyNewer + ": " + d.Tick}
+		if now > seen.Waiting.Deadline {
+			over = closing{Expired, WhyWaited}
+		}
+		w, closed := seen.closeWaiting(over, d.Token, now)
+		more, ended = append(more, w), append(ended, closed)
+	}
+	want.Waiting = &Waiting{
+		Tick: d.Tick, Planned: d.At, Kind: d.Kind, Interval: d.Interval,
+		Since: now, Deadline: d.startDeadline(), Why: why,
+	}
+	if why == "replace" && seen.Run != nil && seen.Stop == nil {
+		want.Stop = &StopRequest{ByTick: d.Tick, At: now}
+		want.StopDeadline = now.Add(d.Spec.Grace())
+	}
+	dec := decided(Done, d, seen, want, row, more...)
+	dec.Ended = ended
+	return dec
+}
+
+// row is the waiting tick's row as far as the guard knows it.
+func (w Waiting) row(job string) Row {
+	return Row{Job: job, Tick: w.Tick, At: w.Planned, Kind: w.Kind, Outcome: Queued, Interval: w.Interval}
+}
+
+// closing is a final outcome and its reason.
+type closing struct {
+	outcome Outcome
+	why     string
+}
+
+// closeWaiting ends the waiting tick without a run.
+func (g Guard) closeWaiting(c closing, token string, now Millis) (Write, Row) {
+	before := g.Waiting.row(g.Job)
+	after := before.closed(c.outcome, c.why, token, now)
+	return changedRow(before, after), after
+}
+
+// handOver is what becomes of the tick that waits for a guard that is about to be as it says.
+type handOver struct {
+	guard  Guard
+	writes []Write
+	next   *Row  // the run to start once this is on record
+	ended  []Row // the waiting tick, if it came to its end instead
+}
+
+// handOver gives a guard to the tick that waits for it, if it is free and the tick may still
+// start: in the commit that frees it, so that there is no free instant between.
+func (g Guard) handOver(token string, now Millis) handOver {
+	w := g.Waiting
+	switch {
+	case w == nil:
+		return handOver{guard: g}
+	case now > w.Deadline:
+		return g.dropWaiting(closing{Expired, WhyWaited}, token, now)
+	case g.occupied(now):
+		return handOver{guard: g}
+	case g.paused(now):
+		return g.dropWaiting(closing{Skipped, WhyPaused + ": " + g.Paused.Why}, token, now)
+	}
+	before := w.row(g.Job)
+	after := before
+	after.Token, after.Attempt, after.Why = token, 1, WhyHandedOver
+	after.ClaimedAt, after.Delay = now, max(0, int64(now-w.Planned))
+	g.Waiting = nil
+	g, after = g.acquire(after, now)
+	return handOver{guard: g, writes: []Write{changedRow(before, after)}, next: &after}
+}
+
+// dropWaiting ends the waiting tick and withdraws the stop request it made, unless the
+// holder is being stopped already.
+func (g Guard) dropWaiting(c closing, token string, now Millis) handOver {
+	w, row := g.closeWaiting(c, token, now)
+	g.Waiting = nil
+	if g.Mark == nil {
+		g.Stop, g.StopDeadline = nil, 0
+	}
+	return handOver{guard: g, writes: []Write{w}, ended: []Row{row}}
+}
+
+// Advance moves the tick that waits: a free guard is handed over to it, and one that waited
+// past its start deadline expires. It is false when there is nothing to move.
+func Advance(g Guard, token string, now Millis) (Decision, bool) {
+	if !g.Ready {
+		return Decision{}, false
+	}
+	h := g.handOver(token, now)
+	if len(h.writes) == 0 {
+		return Decision{}, false
+	}
+	c := exact(token, g, h.guard, h.writes...)
+	return Decision{Verdict: Done, Commit: c, Guard: g.Apply(c.Writes[0].Patch), Next: h.next, Ended: h.ended}, true
+}
