@@ -34,7 +34,7 @@ func (c *Cloud) build(a *assembly.Assembly) error {
 	if err := c.addJobs(a, t); err != nil {
 		return err
 	}
-	return c.addFunctions(a.Functions)
+	return c.addFunctions(a)
 }
 
 func (c *Cloud) addMachines(machines []assembly.Machine) error {
@@ -133,11 +133,14 @@ func (e *UnknownJobError) Error() string {
 }
 
 // addFunctions adds the functions whose code is in this program, and notes the others.
-func (c *Cloud) addFunctions(functions []assembly.Function) error {
+func (c *Cloud) addFunctions(a *assembly.Assembly) error {
 	known := handlers()
-	for _, f := range functions {
+	for _, f := range a.Functions {
 		make := known[f.GoPackage]
 		if make == nil {
+			if c.replaced(f, a.Machines) {
+				continue
+			}
 			c.notices = append(c.notices, fmt.Sprintf("function %s does not run: the local cloud runs the functions of %s; give its job a command with --exec", f.ID, guardPackages+"..."))
 			continue
 		}
@@ -151,4 +154,20 @@ func (c *Cloud) addFunctions(functions []assembly.Function) error {
 		}
 	}
 	return nil
+}
+
+// replaced tells whether commands stand in for the function wherever it is called.
+func (c *Cloud) replaced(f assembly.Function, machines []assembly.Machine) bool {
+	called := false
+	for _, m := range machines {
+		if !strings.Contains(m.Definition, f.ARN) {
+			continue
+		}
+		called = true
+		i := slices.IndexFunc(c.jobs, func(j *job) bool { return j.machineARN == m.ARN })
+		if i < 0 || c.jobs[i].command == "" {
+			return false
+		}
+	}
+	return called
 }

@@ -176,3 +176,39 @@ func TestAnAssemblyWithoutJobsIsRefused(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Code of the user's own is not in this program: its functions are named, unless a
+// command stands in for them.
+func TestFunctionsThatCannotRunAreNamed(t *testing.T) {
+	fsys := foreign(t)
+	for _, tt := range []struct {
+		exec map[string]string
+		want int
+	}{{nil, 1}, {map[string]string{"cleanup": "true"}, 0}} {
+		cloud, err := localcloud.New(localcloud.Config{Assembly: fsys, Start: start, Speed: 1, Exec: tt.exec, Log: &buffer{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		notices := strings.Join(cloud.Notices(), "\n")
+		if len(cloud.Notices()) != tt.want || (tt.want > 0 && !strings.Contains(notices, "--exec")) {
+			t.Errorf("with commands %v: notices %q", tt.exec, notices)
+		}
+		if err := cloud.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// foreign is the example with the cleanup's package renamed.
+func foreign(t *testing.T) fstest.MapFS {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for _, name := range []string{"manifest.json", "CronfenceExample.template.json"} {
+		text, err := example.Assembly.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fsys[name] = &fstest.MapFile{Data: bytes.ReplaceAll(text, []byte("cronfence/infra/app/jobs/cleanup"), []byte("elsewhere/cleanup"))}
+	}
+	return fsys
+}
