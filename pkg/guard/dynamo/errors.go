@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -65,6 +66,20 @@ func newRetryer() aws.Retryer {
 func delay(attempt int, _ error) (time.Duration, error) {
 	ceiling := min(maxDelay, baseDelay<<min(attempt, 10))
 	return rand.N(ceiling), nil
+}
+
+// pause waits before a try that the retryer does not see.
+func pause(ctx context.Context, attempt int) error {
+	d, err := delay(attempt, nil)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
 }
 
 // busy tells whether DynamoDB answered without deciding. Codes are compared as text: an

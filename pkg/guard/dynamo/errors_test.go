@@ -128,6 +128,35 @@ func TestAThrottledReadIsBusy(t *testing.T) {
 	})
 }
 
+func TestABatchHalfServedIsAskedForTheRestWithPauses(t *testing.T) {
+	const (
+		cleanup = `{"pk":{"S":"cleanup"},"sk":{"S":"guard"},"version":{"N":"9"}}`
+		report  = `{"pk":{"S":"report"},"sk":{"S":"guard"},"version":{"N":"9"}}`
+		half    = `{"Responses":{"table":[` + report + `]},"UnprocessedKeys":{"table":{"Keys":[{"pk":{"S":"cleanup"},"sk":{"S":"guard"}}]}}}`
+		rest    = `{"Responses":{"table":[` + cleanup + `]},"UnprocessedKeys":{}}`
+		none    = `{"Responses":{},"UnprocessedKeys":{"table":{"Keys":[{"pk":{"S":"cleanup"},"sk":{"S":"guard"}}]}}}`
+	)
+	answer := func(body string) func() *http.Response {
+		return func() *http.Response { return rig.AWSAnswer(http.StatusOK, body) }
+	}
+	listed := answer(`{"Items":[` + cleanup + `,` + report + `],"Count":2}`)
+	synctest.Test(t, func(t *testing.T) {
+		e := &endpoint{answers: []func() *http.Response{listed, answer(half), answer(none), answer(rest)}}
+		page, err := e.store(t).Guards(t.Context(), "", 0)
+		if err != nil || len(page.Guards) != 2 || page.Guards[0].Job != "cleanup" || page.Guards[1].Job != "report" {
+			t.Errorf("guards %+v, %v; want cleanup's and report's", page.Guards, err)
+		}
+		began := time.Now()
+		e = &endpoint{answers: []func() *http.Response{listed, answer(none)}}
+		if _, err := e.store(t).Guards(t.Context(), "", 0); !errors.Is(err, guard.ErrBusy) {
+			t.Errorf("never served: %v, want ErrBusy", err)
+		}
+		if took := time.Since(began); took == 0 || e.asked > 10 {
+			t.Errorf("asked %d times in %v, want a few times with pauses", e.asked, took)
+		}
+	})
+}
+
 // An emulator was seen to answer so; the typed error then depends on the code alone.
 func TestARefusalIsKnownByItsCodeWhateverTheStatus(t *testing.T) {
 	const old = `"Item":{"pk":{"S":"cleanup"},"sk":{"S":"guard"},"version":{"N":"9"},"fence":{"N":"8"}}`

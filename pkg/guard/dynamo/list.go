@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -98,6 +99,11 @@ func (s *Store) batch(ctx context.Context, keys []item) ([]guard.Guard, error) {
 		if tries == maxAttempts {
 			return nil, fmt.Errorf("read guards: %d of them were not given: %w", len(keys), guard.ErrBusy)
 		}
+		if tries > 0 { // the SDK's retries know nothing of a batch half served
+			if err := pause(ctx, tries); err != nil {
+				return nil, fmt.Errorf("read guards: %w", err)
+			}
+		}
 		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
 			s.table: {Keys: keys, ConsistentRead: aws.Bool(true)},
 		}}, s.options)
@@ -117,11 +123,6 @@ func (s *Store) batch(ctx context.Context, keys []item) ([]guard.Guard, error) {
 		}
 		keys = out.UnprocessedKeys[s.table].Keys
 	}
-	slices.SortFunc(guards, func(a, b guard.Guard) int {
-		if a.Job < b.Job {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(guards, func(a, b guard.Guard) int { return strings.Compare(a.Job, b.Job) })
 	return guards, nil
 }

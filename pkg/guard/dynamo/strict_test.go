@@ -20,8 +20,9 @@ import (
 )
 
 // strict is a client that fails the test when an expression it is sent has a name in it
-// that is not an alias, or an alias without a use: some emulators let either pass. It makes
-// request tokens the test's own: a table of its own is not enough, they are the account's.
+// that is not an alias, or an alias without a use, as some emulators let pass, or when a read
+// is not consistent. It makes request tokens the test's own: they are the account's, so that
+// a table of its own is not enough.
 type strict struct {
 	dynamo.Client
 	t     *testing.T
@@ -48,7 +49,30 @@ func (c strict) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o 
 	return c.Client.UpdateItem(ctx, in, o...)
 }
 
+func (c strict) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
+	c.consistent(in.ConsistentRead)
+	return c.Client.GetItem(ctx, in, o...)
+}
+
+// consistent: no emulator answers with what was true a moment ago, DynamoDB may.
+func (c strict) consistent(read *bool) {
+	c.t.Helper()
+	if !aws.ToBool(read) {
+		c.t.Error("a read is not consistent")
+	}
+}
+
+func (c strict) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+	for _, keys := range in.RequestItems {
+		c.consistent(keys.ConsistentRead)
+	}
+	return c.Client.BatchGetItem(ctx, in, o...)
+}
+
 func (c strict) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+	if in.IndexName == nil { // an index cannot be read so
+		c.consistent(in.ConsistentRead)
+	}
 	c.check(in.ExpressionAttributeNames, in.ExpressionAttributeValues, in.KeyConditionExpression, in.FilterExpression, in.ProjectionExpression)
 	return c.Client.Query(ctx, in, o...)
 }
