@@ -25,7 +25,7 @@ type stackProps struct {
 }
 
 // newStack declares the example: everything in it goes when the stack is deleted.
-func newStack(app awscdk.App, props stackProps) awscdk.Stack {
+func newStack(app awscdk.App, props stackProps) {
 	stack := awscdk.NewStack(app, jsii.String(stackName), &awscdk.StackProps{
 		Description: jsii.String("Cronfence example: three jobs that never overlap themselves"),
 	})
@@ -53,7 +53,6 @@ func newStack(app awscdk.App, props stackProps) awscdk.Stack {
 		Target:   cronfence.LambdaTarget(jobFunction(stack, "Report", "report", 15*time.Minute, props)),
 		Payload:  map[string]any{"recipients": []string{"ops@example.com"}},
 	})
-	return stack
 }
 
 func jobFunction(scope constructs.Construct, id, name string, timeout time.Duration, props stackProps) awslambda.Function {

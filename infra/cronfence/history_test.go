@@ -77,11 +77,19 @@ func TestWaitsFitTheirAllowances(t *testing.T) {
 		}
 		return sum
 	}
-	if got := total(throttleRetry); got >= schema.MachineSlack {
-		t.Errorf("a throttled job is retried over %v: must be less than the machine's slack of %v", got, schema.MachineSlack)
+	if got := total(throttleRetry); got != throttleWait || got >= schema.MachineSlack {
+		t.Errorf("a throttled job is retried over %v: want %v, less than the machine's slack of %v", got, throttleWait, schema.MachineSlack)
 	}
-	settle := machine{}.settle(schema.RunSucceeded)
-	if got := total(settle.Retry[0]); got > schema.SettleAllowance || got < schema.SettleAllowance/2 {
-		t.Errorf("settling is retried over %v: want most of %v", got, schema.SettleAllowance)
+	for _, lease := range []time.Duration{0, schema.MinLease(time.Second), schema.DefaultLease, time.Hour} {
+		renewal := schema.DefaultRenewal
+		if lease == 0 { // without beats
+			renewal = 0
+		}
+		timeout := machineTimeout(time.Minute, lease, renewal)
+		left := timeout - time.Minute - throttleWait
+		r := settleRetry(schema.Spec{MaxRunSeconds: 60, MachineTimeoutSeconds: wholeSeconds(timeout)})
+		if got := total(r); r.MaxAttempts < 3 || got > left/2 {
+			t.Errorf("lease %v: settling is retried %d times over %v: want at least 3 within half of %v", lease, r.MaxAttempts, got, left)
+		}
 	}
 }

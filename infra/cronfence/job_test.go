@@ -13,6 +13,7 @@ import (
 
 	"github.com/cronfence/cronfence/infra/cronfence"
 	"github.com/cronfence/cronfence/infra/internal/infratest"
+	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/schedule"
 )
@@ -67,14 +68,17 @@ func TestSchedulesWaitForWhatTheyInvoke(t *testing.T) {
 
 func TestAlarms(t *testing.T) {
 	f := synth(t)
+	if !slices.Equal(slices.Sorted(slices.Values(telemetry.Dimensions)), []string{"Job", "Scheduler"}) {
+		t.Errorf("metrics are published by %v: the alarms look for Job and Scheduler", telemetry.Dimensions)
+	}
 	dimensions := []any{map[string]any{"Name": "Job", "Value": "cleanup"}, map[string]any{"Name": "Scheduler", "Value": "shop"}}
 	f.main.has(t, "AWS::CloudWatch::Alarm", map[string]any{
-		"AlarmName": "cronfence/shop/cleanup/ratio", "Namespace": "Cronfence", "MetricName": "Ratio", "Dimensions": dimensions,
+		"AlarmName": "cronfence/shop/cleanup/ratio", "Namespace": telemetry.Namespace, "MetricName": telemetry.Ratio, "Dimensions": dimensions,
 		"Statistic": "Maximum", "Period": 300, "Threshold": 0.8, "ComparisonOperator": "GreaterThanOrEqualToThreshold",
 		"EvaluationPeriods": 1, "TreatMissingData": "notBreaching",
 	})
 	f.main.has(t, "AWS::CloudWatch::Alarm", map[string]any{
-		"AlarmName": "cronfence/shop/cleanup/skips", "Namespace": "Cronfence", "MetricName": "Skipped", "Dimensions": dimensions,
+		"AlarmName": "cronfence/shop/cleanup/skips", "Namespace": telemetry.Namespace, "MetricName": telemetry.Skipped, "Dimensions": dimensions,
 		"Statistic": "Sum", "Period": 60, "Threshold": 1, "ComparisonOperator": "GreaterThanOrEqualToThreshold",
 		"EvaluationPeriods": 3, "DatapointsToAlarm": 3, "TreatMissingData": "notBreaching",
 	})
@@ -143,4 +147,14 @@ func TestNamesFitTheirLimits(t *testing.T) {
 	if run := schema.RunID(job, "2026-03-08T07:00:00Z", 10); len(run) > 80 || strings.Contains(run, ":") {
 		t.Errorf("run id %q: Step Functions refuses it", run)
 	}
+}
+
+func TestNothingIsBuiltForAStackThatIsNotAskedFor(t *testing.T) {
+	infratest.RequireNode(t)
+	app := awscdk.NewApp(&awscdk.AppProps{
+		Outdir: jsii.String(t.TempDir()), Context: &map[string]any{"aws:cdk:bundling-stacks": []string{}}, // as `cdk list` says it
+	})
+	cronfence.NewScheduler(awscdk.NewStack(app, jsii.String("Main"), nil), "Scheduler", &cronfence.SchedulerProps{
+		Name: "shop", Build: func(b cronfence.GoBuild) error { t.Errorf("built %s", b.Package); return nil },
+	})
 }

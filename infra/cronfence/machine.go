@@ -77,7 +77,9 @@ func (m machine) run() state {
 	return run
 }
 
-// throttleRetry waits 14 s at most, within schema.MachineSlack.
+// throttleWait is how long throttleRetry waits at most, within schema.MachineSlack.
+const throttleWait = 14 * time.Second
+
 var throttleRetry = retrier{ErrorEquals: []string{throttled}, IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2}
 
 // guarded runs the job beside its heartbeat. Whichever branch ends first fails and so
@@ -144,12 +146,13 @@ func beatRetry(spec schema.Spec) retrier {
 	}
 }
 
-// settle records how the run ended. Its waits add up to 91 s, within
-// schema.SettleAllowance; what even they do not bridge, the status event settles.
+// settle records how the run ended. What its retries do not bridge is settled by the
+// execution's status event, and truly so: the Catch gives the execution the status of the
+// work.
 func (m machine) settle(status schema.RunStatus) state {
 	s := m.call(m.settler, m.settleEvent(status))
 	s.TimeoutSeconds = wholeSeconds(schema.DispatcherTimeout)
-	s.Retry = []retrier{{ErrorEquals: []string{anyError}, IntervalSeconds: 1, MaxAttempts: 8, BackoffRate: 2, MaxDelaySeconds: 20, JitterStrategy: fullRange}}
+	s.Retry = []retrier{settleRetry(m.spec)}
 	s.Catch = []catcher{{ErrorEquals: []string{anyError}, ResultPath: "$.unsettled", Next: stateUnsettled}}
 	if status == schema.RunFailed {
 		s.Catch[0].Next = stateFailed
@@ -158,6 +161,24 @@ func (m machine) settle(status schema.RunStatus) state {
 	}
 	s.End = true
 	return s
+}
+
+const settleMaxDelay = 20 * time.Second
+
+// settleRetry waits for half of what the machine's timeout leaves behind the longest run,
+// so that the other half is for the attempts. Were the machine's timeout to cut settling
+// short, the status event would report a success as timed out.
+func settleRetry(spec schema.Spec) retrier {
+	left := (spec.MachineTimeout() - spec.MaxRun() - throttleWait) / 2
+	var attempts int64
+	for delay := time.Second; left >= delay; attempts++ {
+		left -= delay
+		delay = min(2*delay, settleMaxDelay)
+	}
+	return retrier{
+		ErrorEquals: []string{anyError}, IntervalSeconds: 1, MaxAttempts: attempts, BackoffRate: 2,
+		MaxDelaySeconds: wholeSeconds(settleMaxDelay), JitterStrategy: fullRange,
+	}
 }
 
 func (m machine) call(function string, payload map[string]any) state {

@@ -64,8 +64,10 @@ func TestWrongJobProps(t *testing.T) {
 		"payload no JSON":         {func(p *props) { p.Payload = math.NaN() }, "NaN", "encoding/json"},
 		"payload a function":      {func(p *props) { p.Payload = func() {} }, "func()", "encoding/json"},
 		"payload too long":        {func(p *props) { p.Payload = strings.Repeat("x", 300_000) }, "300002 bytes", "at most 204800"},
-		"payload with a path": {func(p *props) { p.Payload = map[string]any{"list": []any{map[string]any{"id.$": "$.run"}}} },
-			`"id.$"`, "must not end in"},
+		"payload with a path": {
+			func(p *props) { p.Payload = map[string]any{"list": []any{map[string]any{"id.$": "$.run"}}} },
+			`"id.$"`, "must not end in",
+		},
 		"no scheduler": {func(p *props) { p.Scheduler = nil }, "none given", "NewScheduler"},
 	} {
 		t.Run(name, func(t *testing.T) {

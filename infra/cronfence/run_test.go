@@ -1,0 +1,186 @@
+package cronfence_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/localcloud/asl"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// bubble is the time of a synctest bubble.
+type bubble struct{}
+
+func (bubble) Now() time.Time { return time.Now() }
+
+func (bubble) Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (bubble) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
+
+// answer is what a state's task does at each call: takes a time, then fails or not.
+type answer struct {
+	takes time.Duration
+	err   string
+	times int // of failures; 0 fails always
+}
+
+// functions stands for the job, the heartbeat and the settler.
+type functions struct {
+	answers map[string]answer
+	mu      sync.Mutex
+	calls   map[string]int
+	settled *schema.SettleEvent // the last report
+}
+
+func (f *functions) RunTask(ctx context.Context, task asl.Task) (any, error) {
+	f.mu.Lock()
+	f.calls[task.State]++
+	n := f.calls[task.State]
+	if task.State == "Cronfence Settle" || task.State == "Cronfence Settle Failed" {
+		b, _ := json.Marshal(task.Input.(map[string]any)["Payload"])
+		f.settled = &schema.SettleEvent{}
+		_ = json.Unmarshal(b, f.settled)
+	}
+	f.mu.Unlock()
+	a := f.answers[task.State]
+	if err := (bubble{}).Sleep(ctx, a.takes); err != nil {
+		return nil, err
+	}
+	if a.err != "" && (a.times == 0 || n <= a.times) {
+		return nil, &asl.Error{Name: a.err, Cause: "in test"}
+	}
+	return map[string]any{}, nil
+}
+
+const forever = 1000 * time.Hour
+
+// The golden machines, run: how each end of the work comes to the settler and to the
+// execution's own status. An empty error is a success.
+func TestEveryEndIsSettledAsWhatItWas(t *testing.T) {
+	const ms170 = 170 * time.Second
+	both := []string{"with-beats", "without-beats"}
+	beats := both[:1]
+	type answers = map[string]answer
+	for name, c := range map[string]struct {
+		machines []string
+		answers  answers
+		settled  string // error reported to the settler
+		status   string // error of the execution
+		by       time.Duration
+		calls    map[string]int
+	}{
+		"success":          {both, answers{"Run": {takes: 40 * time.Second}}, "", "", 41 * time.Second, map[string]int{"Run": 1, "Cronfence Settle": 1}},
+		"long success":     {beats, answers{"Run": {takes: ms170}}, "", "", ms170 + time.Second, map[string]int{"Cronfence Heartbeat": 5}},
+		"error of its own": {both, answers{"Run": {err: "OutOfStock"}}, "OutOfStock", "OutOfStock", time.Second, map[string]int{"Run": 1}},
+		"service error":    {both, answers{"Run": {err: "Lambda.ServiceException"}}, "Lambda.ServiceException", "Lambda.ServiceException", time.Second, map[string]int{"Run": 1}},
+		"throttled":        {both, answers{"Run": {err: "Lambda.TooManyRequestsException", times: 3}}, "", "", 15 * time.Second, map[string]int{"Run": 4}},
+		"hangs":            {both, answers{"Run": {takes: forever}}, "States.Timeout", "States.Timeout", 301 * time.Second, map[string]int{"Run": 1}},
+		"refused beat": {
+			beats,
+			answers{"Run": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.Stop"}},
+			"Cronfence.Stop", "Cronfence.Stop", 31 * time.Second,
+			map[string]int{"Cronfence Heartbeat": 1},
+		},
+		"broken beat": {
+			beats,
+			answers{"Run": {takes: forever}, "Cronfence Heartbeat": {takes: time.Second, err: "errorString"}},
+			"Cronfence.LeaseLost", "Cronfence.LeaseLost", 110 * time.Second,
+			map[string]int{"Cronfence Heartbeat": 5},
+		},
+		"hanging beat": {
+			beats,
+			answers{"Run": {takes: forever}, "Cronfence Heartbeat": {takes: forever}},
+			"Cronfence.LeaseLost", "Cronfence.LeaseLost", 110 * time.Second,
+			map[string]int{"Cronfence Heartbeat": 5},
+		},
+		"beat mended in time": {
+			beats,
+			answers{"Run": {takes: ms170}, "Cronfence Heartbeat": {err: "errorString", times: 4}},
+			"", "", ms170 + time.Second, nil,
+		},
+		// Were the machine's own timeout to end these, the status event would tell a lie.
+		"success never settled": {
+			both,
+			answers{"Run": {takes: 44 * time.Second}, "Cronfence Settle": {takes: time.Second, err: "errorString"}},
+			"", "", 2 * time.Minute, nil,
+		},
+		"late success never settled": {
+			beats,
+			answers{"Run": {takes: 299 * time.Second}, "Cronfence Settle": {takes: time.Second, err: "errorString"}},
+			"", "", 6 * time.Minute,
+			map[string]int{"Cronfence Settle": 6},
+		},
+		"failure never settled": {
+			both,
+			answers{"Run": {err: "OutOfStock"}, "Cronfence Settle Failed": {err: "errorString"}},
+			"OutOfStock", "OutOfStock", time.Minute, nil,
+		},
+	} {
+		for _, machine := range c.machines {
+			t.Run(name+" "+machine, func(t *testing.T) {
+				f := &functions{answers: c.answers, calls: map[string]int{}}
+				status, took := execute(t, machine, f)
+				settled := ""
+				if f.settled.End != nil {
+					settled = f.settled.End.Error
+				}
+				if settled != c.settled || (f.settled.Status == schema.RunSucceeded) != (c.settled == "") || status != c.status {
+					t.Errorf("settled as %s %q, execution ends %q: want %q and %q", f.settled.Status, settled, status, c.settled, c.status)
+				}
+				if took > c.by {
+					t.Errorf("took %v: want at most %v", took, c.by)
+				}
+				for state, want := range c.calls {
+					if f.calls[state] != want {
+						t.Errorf("%s called %d times: want %d", state, f.calls[state], want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// execute runs a golden machine with its longest delays; the error is the execution's.
+func execute(t *testing.T, golden string, f *functions) (status string, took time.Duration) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", golden+".asl.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	machine, err := asl.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	input, err := json.Marshal(runInput)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		result, err := machine.Run(t.Context(), asl.Execution{
+			ARN: "arn:x", Name: runInput.Run, MachineARN: "arn:m", MachineName: "shop_cleanup", Input: input,
+			Clock: bubble{}, Tasks: f, Random: func() float64 { return 1 },
+		})
+		took = time.Since(began)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result.Err != nil {
+			status = result.Err.Name
+		}
+	})
+	return status, took
+}
