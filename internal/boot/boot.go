@@ -10,6 +10,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
@@ -29,17 +30,18 @@ type Env struct {
 	Now       func() time.Time
 	NewToken  func() string
 	Out       io.Writer
+	AWS       aws.Config
 }
 
-// Load reads the function's environment: CRONFENCE_SCHEDULER and CRONFENCE_TABLE, which the
-// constructs set, and the AWS configuration.
+// Load reads the function's environment, which the constructs set, and the AWS
+// configuration.
 func Load(ctx context.Context) (Env, error) {
-	scheduler, table := os.Getenv("CRONFENCE_SCHEDULER"), os.Getenv("CRONFENCE_TABLE")
+	scheduler, table := os.Getenv(schema.EnvScheduler), os.Getenv(schema.EnvTable)
 	if err := schema.CheckScheduler(scheduler); err != nil {
-		return Env{}, fmt.Errorf("environment variable CRONFENCE_SCHEDULER: %w", err)
+		return Env{}, fmt.Errorf("environment variable %s: %w", schema.EnvScheduler, err)
 	}
 	if table == "" {
-		return Env{}, fmt.Errorf("environment variable CRONFENCE_TABLE: must name the scheduler's table")
+		return Env{}, fmt.Errorf("environment variable %s: must name the scheduler's table", schema.EnvTable)
 	}
 	cfg, err := config.LoadDefaultConfig(ctx)
 	if err != nil {
@@ -52,5 +54,6 @@ func Load(ctx context.Context) (Env, error) {
 		Now:       time.Now,
 		NewToken:  rand.Text,
 		Out:       os.Stdout,
+		AWS:       cfg,
 	}, nil
 }

@@ -151,6 +151,16 @@ func (e *Engine) settleShared(ctx context.Context, spec schema.Spec, row guard.R
 	return err
 }
 
+// Forget notes that the job's schedule is gone, and with it what was expected of it.
+func (e *Engine) Forget(ctx context.Context, g guard.Guard) error {
+	dec, ok := guard.Forget(g, e.NewToken())
+	if !ok {
+		return nil
+	}
+	_, err := e.commitGuard(ctx, dec)
+	return err
+}
+
 // Introduce makes the guard of a job that never ticked, or tells it of a spec that was
 // deployed since: from then on its ticks are expected.
 func (e *Engine) Introduce(ctx context.Context, spec schema.Spec) error {

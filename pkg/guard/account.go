@@ -19,7 +19,7 @@ type Planned interface {
 
 // AccountDue tells whether a planned tick that is not on record may have had its time.
 func AccountDue(g Guard, p Planned, now Millis) bool {
-	if !g.Ready || g.Spec == nil {
+	if !g.Ready || g.Spec == nil || g.SpecHash == "" { // not made ready, or its schedule is gone
 		return false
 	}
 	next := p.Next(g.LastTick)

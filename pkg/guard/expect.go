@@ -16,3 +16,15 @@ func Expect(spec schema.Spec, g *Guard, floor Millis, token string, now Millis) 
 	want.Spec, want.SpecHash, want.SpecSince = &spec, spec.Hash(), now
 	return changed(token, *g, want), true
 }
+
+// Forget notes that a job's schedule is gone: nothing is expected of it any more, and if the
+// job is added again, only from then on. The guard itself stays, for its fences. It is false
+// when the guard knows.
+func Forget(g Guard, token string) (Decision, bool) {
+	if g.SpecHash == "" {
+		return Decision{}, false
+	}
+	want := g
+	want.SpecHash = ""
+	return changed(token, g, want), true
+}

@@ -28,6 +28,8 @@ const (
 	DispatcherTimeout = 15 * time.Second
 	// HeartbeatTimeout is the timeout of the heartbeat function.
 	HeartbeatTimeout = 10 * time.Second
+	// SentinelTimeout is the timeout of the sentinel, which sweeps once a Sweep.
+	SentinelTimeout = 55 * time.Second
 	// Sweep is the time between two sweeps over all guards.
 	Sweep = time.Minute
 	// StartAllowance is how long after acquiring the guard a run without beats may start:

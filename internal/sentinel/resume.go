@@ -1,0 +1,43 @@
+package sentinel
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// The resume point is kept in the table under names that no job and no tick can have.
+const (
+	ownJob = "#sentinel"
+	ownRow = "resume"
+)
+
+// resumePoint returns the job after which the last sweep ended; empty: it went over all.
+func (h *Handler) resumePoint(ctx context.Context) (string, error) {
+	row, err := h.Store.Row(ctx, ownJob, ownRow)
+	if err != nil || row == nil {
+		return "", err
+	}
+	return row.Why, nil
+}
+
+func (h *Handler) setResumePoint(ctx context.Context, after string) error {
+	before, err := h.resumePoint(ctx)
+	if err != nil || before == after {
+		return err
+	}
+	patch := guard.Patch{Set: map[string]any{"tick": ownRow, "why": after}}
+	if after == "" {
+		patch = guard.Patch{Set: map[string]any{"tick": ownRow}, Remove: []string{"why"}}
+	}
+	err = h.Store.Commit(ctx, guard.Commit{
+		Job: ownJob, Token: h.NewToken(),
+		Writes: []guard.Write{{SK: schema.TickSK(ownRow), OrAbsent: true, Patch: patch}},
+	})
+	if err != nil {
+		return fmt.Errorf("note where the sweep ended: %w", err)
+	}
+	return nil
+}

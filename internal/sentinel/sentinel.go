@@ -1,0 +1,169 @@
+// Package sentinel looks after what no event will: it sweeps over all guards of a scheduler,
+// and compares them with the schedules that are deployed.
+package sentinel
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/internal/telemetry"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Schedules is what the sentinel needs of EventBridge Scheduler: the scheduler's own group.
+type Schedules interface {
+	// List returns all of them. It may miss one that was made moments ago.
+	List(ctx context.Context) ([]Schedule, error)
+	// Spec reads the job's spec from its schedule's target input.
+	Spec(ctx context.Context, name string) (schema.Spec, error)
+}
+
+// Schedule is one entry of the list.
+type Schedule struct {
+	Name     string
+	Job      string
+	Modified time.Time
+}
+
+// Handler sweeps, once an invocation.
+type Handler struct {
+	Scheduler string
+	Store     guard.Store
+	Machines  machine.Runner
+	Schedules Schedules
+	Now       func() time.Time
+	NewToken  func() string
+	Out       io.Writer // log and metric lines
+
+	// known is when each job's schedule was last compared with its guard: a function that
+	// stays warm compares only what changed since.
+	known map[string]time.Time
+}
+
+// Reply says what a sweep came to.
+type Reply struct {
+	Guards   int  `json:"guards"`   // looked at
+	Failed   int  `json:"failed"`   // that could not be seen to, and are tried again
+	Complete bool `json:"complete"` // false: the next sweep goes on where this one ended
+}
+
+// How much one sweep does: it takes up no new guard when less than spare of its time is
+// left, and the next one goes on from there.
+const (
+	pageSize = 100
+	spare    = 20 * time.Second
+)
+
+// Handle sweeps over as many guards as its time allows. An error says that some of them
+// could not be seen to; the others were.
+func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (any, error) {
+	log := &telemetry.Writer{Scheduler: h.Scheduler, Out: h.Out, Now: h.Now}
+	e := &engine.Engine{
+		Store: h.Store, Machines: h.Machines, Now: h.Now, NewToken: h.NewToken,
+		Timeout: schema.DispatcherTimeout, Observe: log,
+	}
+	deployed, err := h.compare(ctx, e)
+	if err != nil { // the guards need it less than they need the sweep
+		log.Warn("", "", "schedules not compared", err)
+	}
+	reply, sweepErr := h.sweep(ctx, e, deployed)
+	log.Line("INFO", "sweep", "", map[string]any{"guards": reply.Guards, "failed": reply.Failed, "complete": reply.Complete}, nil)
+	return reply, errors.Join(err, sweepErr)
+}
+
+// compare makes the guards of jobs that never ticked, and tells guards of specs that were
+// deployed since. It returns the jobs that are deployed, nil when they are not known.
+func (h *Handler) compare(ctx context.Context, e *engine.Engine) (map[string]bool, error) {
+	list, err := h.Schedules.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list schedules: %w", err)
+	}
+	if h.known == nil {
+		h.known = map[string]time.Time{}
+	}
+	deployed := map[string]bool{}
+	var failed []error
+	for _, s := range list {
+		deployed[s.Job] = true
+		if at, ok := h.known[s.Name]; ok && !s.Modified.After(at) {
+			continue
+		}
+		spec, err := h.Schedules.Spec(ctx, s.Name)
+		if err == nil {
+			err = spec.Check()
+		}
+		if err == nil {
+			err = e.Introduce(ctx, spec)
+		}
+		if err != nil {
+			failed = append(failed, fmt.Errorf("schedule %s: %w", s.Name, err))
+			continue
+		}
+		h.known[s.Name] = s.Modified
+	}
+	return deployed, errors.Join(failed...)
+}
+
+// sweep goes over the guards from where the last sweep ended, those first of each page that
+// stand in their job's way.
+func (h *Handler) sweep(ctx context.Context, e *engine.Engine, deployed map[string]bool) (Reply, error) {
+	until := h.Now().Add(schema.SentinelTimeout - spare)
+	after, err := h.resumePoint(ctx)
+	if err != nil {
+		return Reply{}, err
+	}
+	var reply Reply
+	var failed []error
+	for {
+		page, err := h.Store.Guards(ctx, after, pageSize)
+		if err != nil {
+			return reply, errors.Join(append(failed, err)...)
+		}
+		for _, g := range urgentFirst(page.Guards, e.Urgent) {
+			if err := h.see(ctx, e, g, deployed); err != nil {
+				failed = append(failed, err)
+			}
+			reply.Guards++
+		}
+		reply.Failed = len(failed)
+		after = page.Next
+		if reply.Complete = after == ""; reply.Complete || h.Now().After(until) {
+			break
+		}
+	}
+	return reply, errors.Join(append(failed, h.setResumePoint(ctx, after))...)
+}
+
+func (h *Handler) see(ctx context.Context, e *engine.Engine, g guard.Guard, deployed map[string]bool) error {
+	if deployed != nil && !deployed[g.Job] {
+		delete(h.known, schema.ScheduleName(h.Scheduler, g.Job))
+		if err := e.Forget(ctx, g); err != nil {
+			return err
+		}
+		fresh, err := h.Store.Guard(ctx, g.Job)
+		if err != nil || fresh == nil {
+			return err
+		}
+		g = *fresh
+	}
+	return e.SweepGuard(ctx, g)
+}
+
+func urgentFirst(guards []guard.Guard, urgent func(guard.Guard) bool) []guard.Guard {
+	var first, then []guard.Guard
+	for _, g := range guards {
+		if urgent(g) {
+			first = append(first, g)
+		} else {
+			then = append(then, g)
+		}
+	}
+	return append(first, then...)
+}
