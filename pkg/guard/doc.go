@@ -1,0 +1,108 @@
+// Package guard is the protocol of Cronfence: what a job's guard and its ledger say, and the
+// transitions between what they may say. The transitions are pure functions of records, an
+// event and a time; they read no clock and call nothing. A Store commits what they decide.
+//
+// # Two questions
+//
+// Who runs this tick? The claim: the ledger row of (job, tick), created once. May anyone run
+// now? The guard: one row per job, a lease with an expiry. A claim alone lets a job overrun
+// into itself: every tick is claimed once and all of them run.
+//
+// # The guard
+//
+//	                create                     rows closed, or none
+//	   (missing) ------------->  BLOCKED  ------------------------->  FREE <-----------+
+//	        ^                       |  ticks: Skipped(guard blocked)   |               |
+//	        | deleted by hand       |                                  | acquire       | drain over
+//	        +-----------------------+----------------------------------|---------+     |
+//	                                                                   v         |     |
+//	      renew (run, fence, no mark, before maxRunUntil      +---->  HELD  -----+  DRAINING
+//	      and stopDeadline)                                   +------  |              ^
+//	                                                                   | settle       |
+//	      lease out / stop overdue / released by force                 | (run, fence) |
+//	      HELD -> MARKED -> stopped -> seen to have ended -> settle    +--------------+
+//	                                                                   | work may linger
+//	      settle hands HELD straight on to the tick that waits, in     |
+//	      one commit: there is no free instant between                 +--> FREE / HELD
+//
+// Version rises with every write and is the compare-and-swap value of every exact commit. As
+// it stands when a lease is acquired it is the fence. It is never below the clock of whoever
+// acquires, and a guard made anew begins above every clock, so fences rise over the whole life
+// of a job, deletion of its rows included.
+//
+// # Who is authoritative for what
+//
+//   - The guard, for who is trusted: the run it names, with the fence it carries, until
+//     LeaseUntil. Nobody else, and no process's memory.
+//   - The ledger row, for what became of a tick. A final outcome never changes.
+//   - Step Functions, for whether an execution runs, under a name made from job, tick and
+//     attempt. It is asked with Describe, never with a list, and "no such execution" is
+//     believed only once nobody may start it any more (StartBy plus margin).
+//   - The clock of whoever acquires next, for expiry. TTL deletes rubbish and decides nothing.
+//   - The schedule, for which ticks are expected; LastTick, for how far they are on record.
+//
+// # Commits
+//
+// Guard and row change in one transaction, so there is no claim without its guard and no guard
+// without its claim. The common transitions are tried blind: their conditions are a predicate
+// that implies the decision (see claimNeeds and settleNeeds, which name every field). A refused
+// condition brings the old rows back, the decision is made on them and committed exactly, on
+// the version seen. A conflict or a throttle refuses nothing and decides nothing. A writer knows
+// its own write by the token in the row, so a request that the SDK repeats is no rival.
+//
+// # What goes wrong, and what happens then
+//
+//   - A tick is delivered twice: the row is there. Final: Duplicate. Running and not given up:
+//     the same start again, with the same name and input, so one execution comes of both.
+//   - The dispatcher dies before its commit: nothing happened; Lambda delivers again.
+//   - It dies between commit and start: the next delivery or the sweep sends the start, until
+//     StartBy. After that nobody does, and the run is Abandoned once StartBy plus margin is
+//     over: a process that wakes up late must not start what others have given up.
+//   - A start's answer is lost: "exists" with the same fence is this run; with another fence it
+//     is a stranger from before the guard was lost, and the run is Failed, never swallowed.
+//   - The run dies, or its machine fails in a way it cannot catch: its status event settles it;
+//     if that is lost too, its lease runs out and whoever comes next looks at the execution and
+//     settles it with its true outcome.
+//   - The run lives and its beats do not arrive: after lease and margin it is marked, stopped,
+//     seen to have ended, and only then taken over, as LeaseLost. A mark refuses its renewal;
+//     its own end still counts.
+//   - It cannot be stopped: it keeps its place, ticks are skipped, and a warning says so. For a
+//     job that fences its writes its end is not awaited: they are refused from the next fence on.
+//   - An execution has ended and its work may not have (a Lambda goes on until its timeout): the
+//     guard is held until the drain is over, except after success, or after an error that the
+//     one task returned itself.
+//   - An end is reported twice, late, or by a run that lost its guard: conditions on run and
+//     fence fail, the row says what is on record, nothing changes.
+//   - A process is paused past its lease and goes on: its commits fail on the version or the
+//     fence; its start is not sent past its own deadline; its work's writes fail where the fence
+//     is checked.
+//   - A tick waits and its hand-over's start fails: the run is on record as Running, the sweep
+//     starts it. One that waits past its start deadline is Expired, and its stop request withdrawn.
+//   - The guard is deleted: made anew, blocked. It stays so for as long as a run of the old one
+//     could be trusted or its work go on; then open rows are closed as a take-over closes them.
+//     The job pays with a pause and its run, never with an overlap.
+//   - A ledger row is deleted: an end brings back what it knows of it. LastTick remembers that
+//     the tick was decided.
+//   - Ticks never come: once start deadline and delivery grace are over they are recorded as
+//     Missed, neighbours as one gap. LastTick never passes a tick that may still come.
+//   - A spec is edited: expectation begins anew; nothing becomes retroactive. A job is removed:
+//     nothing is expected of it, its guard stays for its fences.
+//
+// # The margin
+//
+// [Margin] is the largest difference between any two clocks that the argument allows for.
+// Expiry, drain and give-up are all judged with the margin on the safe side: a holder believes
+// in its lease until LeaseUntil by its clock, and others take over only past LeaseUntil plus
+// margin by theirs. A clock that is off by more can make two runs believe they are trusted at
+// once; the fence still orders their writes.
+//
+// # What is not guaranteed
+//
+//   - Exactly-once effects. A paused process can still try to write late. The fence is what
+//     makes the write fail, so only writes that check it are protected.
+//   - Anything about runs of policy Allow beyond their record.
+//   - Order among ticks beyond: the newest waits (or the first, if so chosen).
+//   - More than one Region. A global table checks conditions where the write arrives.
+//   - A table restored from a backup knows no fence given since: resume its jobs only after the
+//     runs of before have ended.
+package guard
