@@ -10,20 +10,20 @@
 //
 // # The guard
 //
-//	                create                     rows closed, or none
-//	   (missing) ------------->  BLOCKED  ------------------------->  FREE <-----------+
-//	        ^                       |  ticks: Skipped(guard blocked)   |               |
-//	        | deleted by hand       |                                  | acquire       | drain over
-//	        +-----------------------+----------------------------------|---------+     |
-//	                                                                   v         |     |
-//	      renew (run, fence, no mark, before maxRunUntil      +---->  HELD  -----+  DRAINING
-//	      and stopDeadline)                                   +------  |              ^
-//	                                                                   | settle       |
-//	      lease out / stop overdue / released by force                 | (run, fence) |
-//	      HELD -> MARKED -> stopped -> seen to have ended -> settle    +--------------+
-//	                                                                   | work may linger
-//	      settle hands HELD straight on to the tick that waits, in     |
-//	      one commit: there is no free instant between                 +--> FREE / HELD
+//	             create                     rows closed, or none
+//	(missing) ------------->  BLOCKED  ------------------------->  FREE <-----------+
+//	     ^                       |  ticks: Skipped(guard blocked)   |               |
+//	     | deleted by hand       |                                  | acquire       | drain over
+//	     +-----------------------+----------------------------------|---------+     |
+//	                                                                v         |     |
+//	   renew (run, fence, no mark, before maxRunUntil      +---->  HELD  -----+  DRAINING
+//	   and stopDeadline)                                   +------  |              ^
+//	                                                                | settle       |
+//	   lease out / stop overdue / released by force                 | (run, fence) |
+//	   HELD -> MARKED -> stopped -> seen to have ended -> settle    +--------------+
+//	                                                                | work may linger
+//	   settle hands HELD straight on to the tick that waits, in     |
+//	   one commit: there is no free instant between                 +--> FREE / HELD
 //
 // Version rises with every write and is the compare-and-swap value of every exact commit. As
 // it stands when a lease is acquired it is the fence. It is never below the clock of whoever
