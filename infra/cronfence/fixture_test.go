@@ -24,7 +24,6 @@ import (
 
 // fixture is one app with a scheduler and jobs of every shape, in two stacks.
 type fixture struct {
-	dir        string
 	main, more template
 }
 
@@ -47,10 +46,7 @@ var start = time.Date(2026, time.September, 7, 0, 0, 0, 0, time.UTC)
 
 // synthesized makes the fixture once for all tests: each start of the CDK takes seconds.
 var synthesized = sync.OnceValue(func() fixture {
-	dir, err := os.MkdirTemp("", "cronfence-test-")
-	if err != nil {
-		panic(err)
-	}
+	dir := filepath.Join(scratch, "cdk.out")
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: &dir})
 	main := awscdk.NewStack(app, jsii.String("Main"), nil)
 	s := cronfence.NewScheduler(main, "Scheduler", &cronfence.SchedulerProps{Name: "shop", Build: cronfence.BuildPlaceholder})
@@ -70,12 +66,17 @@ var synthesized = sync.OnceValue(func() fixture {
 			schedule.Starting(start), schedule.Ending(start.AddDate(1, 0, 0)))),
 		Fenced: true, MaxRun: 30 * time.Second, Lease: 5 * time.Minute, StartDeadline: 48 * time.Hour,
 	})
-	return fixture{dir: dir, main: read(dir, main), more: read(dir, more)}
+	return fixture{main: read(dir, main), more: read(dir, more)}
 })
 
+// scratch outlives single tests, as the fixture does.
+var scratch string
+
 func TestMain(m *testing.M) {
+	scratch = must(os.MkdirTemp("", "cronfence-test-"))
 	code := m.Run()
 	jsii.Close()
+	_ = os.RemoveAll(scratch)
 	os.Exit(code)
 }
 
