@@ -35,11 +35,25 @@ func (e *Engine) start(ctx context.Context, spec schema.Spec, row guard.Row, dea
 	case errors.Is(err, machine.ErrExists):
 		return true, e.startedBefore(ctx, spec, row)
 	case errors.Is(err, machine.ErrPermanent):
-		end := endOf(row, guard.Sight{Outcome: guard.Failed, Error: "Cronfence.StartRefused", Cause: err.Error()})
-		_, err = e.Settle(ctx, end)
-		return false, err
+		return e.startRefused(ctx, spec, row, err)
 	}
 	return false, fmt.Errorf("start %s: %w", row.Run, err)
+}
+
+// startRefused settles a run that cannot be started, unless an earlier start of it went
+// through: then the refusal says nothing of the run, which may be at work.
+func (e *Engine) startRefused(ctx context.Context, spec schema.Spec, row guard.Row, refusal error) (sent bool, err error) {
+	sight, fence, err := e.look(ctx, spec, row.Run)
+	switch {
+	case err != nil:
+		return false, err
+	case !sight.Known || fence != row.Fence:
+		sight = guard.Sight{Outcome: guard.Failed, Error: "Cronfence.StartRefused", Cause: refusal.Error()}
+	case !sight.Ended:
+		return true, nil
+	}
+	_, err = e.Settle(ctx, endOf(row, sight))
+	return sight.Known, err
 }
 
 // inputOf makes the execution's input from the row alone: every start of the run, by
