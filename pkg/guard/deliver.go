@@ -35,6 +35,8 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 		return redeliver(d, *row, *g, now)
 	case d.Kind == Scheduled && d.At <= g.LastTick: // decided before: its row was collected, or it lies in a gap
 		return Decision{Verdict: Duplicate, Guard: *g}
+	case g.names(d.Tick): // somebody deleted its row: the guard still speaks for it
+		return Decision{Verdict: Duplicate, Guard: *g}
 	}
 	late := now > d.startDeadline()
 	switch {

@@ -91,9 +91,10 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 	case row == nil: // somebody deleted it
 		claimed := e.claimed()
 		row = &claimed
-	case row.Run != e.Run || row.Fence != e.Fence:
+	case mine: // whatever the row says: nobody else releases the guard
+	case !row.of(e):
 		return Decision{Verdict: Stale, Row: *row}
-	case row.Outcome.Final() && !mine:
+	case row.Outcome.Final():
 		return Decision{Verdict: Duplicate, Row: *row}
 	}
 	if mine {
@@ -122,7 +123,7 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 // guard is released and goes straight to the tick that waits or to the backlog.
 func settleHolder(e End, g Guard, row Row, now Millis) Decision {
 	want := row
-	if !row.Outcome.Final() {
+	if !row.Outcome.Final() && row.of(e) {
 		e = e.marked(g)
 		want = e.settled(row, now)
 		if again, ok := g.retry(e, row, now); ok {
@@ -155,6 +156,9 @@ func (e End) marked(g Guard) End {
 	}
 	return e
 }
+
+// of tells whether the row is that of the run which ended.
+func (r Row) of(e End) bool { return r.Run == e.Run && r.Fence == e.Fence }
 
 // claimed is the row as the claim must have left it, as far as the end knows.
 func (e End) claimed() Row {

@@ -47,6 +47,11 @@ func (g Guard) holderDue(now Millis) bool {
 	return g.Run != nil && (g.Mark != nil || g.leaseOver(now) || g.stopOverdue(now))
 }
 
+// names tells whether the tick is the holder's or the one that waits.
+func (g Guard) names(tick string) bool {
+	return g.Run != nil && g.Run.Tick == tick || g.Waiting != nil && g.Waiting.Tick == tick
+}
+
 // paused tells whether ticks are skipped for a pause.
 func (g Guard) paused(now Millis) bool {
 	return g.Paused != nil && (g.Paused.Until == 0 || now < g.Paused.Until)
