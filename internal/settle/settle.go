@@ -103,6 +103,9 @@ func (h *Handler) observed(ctx context.Context, event json.RawMessage) (any, err
 		if x, err = h.Machines.Describe(ctx, ev.Detail.ExecutionARN); err != nil {
 			return nil, fmt.Errorf("describe %s: %w", run, err)
 		}
+		if x.Status == machine.Running { // the look is older than the event: a later one tells
+			return nil, fmt.Errorf("describe %s: still %s, but the event says %s", run, x.Status, ev.Detail.Status)
+		}
 	}
 	var in schema.RunInput
 	if err := json.Unmarshal([]byte(x.Input), &in); err != nil || in.Job != job || in.Run != run {
