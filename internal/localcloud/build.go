@@ -57,6 +57,14 @@ func (c *Cloud) addMachines(machines []assembly.Machine) error {
 func (c *Cloud) addJobs(a *assembly.Assembly, t *tasks) error {
 	for _, s := range a.Schedules {
 		i := slices.IndexFunc(a.Functions, func(f assembly.Function) bool { return f.ARN == s.TargetARN })
+		if i >= 0 && a.Functions[i].GoPackage == guardPackages+"sentinel" {
+			sweep, err := c.newSweep(s, a.Functions[i])
+			if err != nil {
+				return fmt.Errorf("schedule %s: %w", s.ID, err)
+			}
+			c.sweeps = append(c.sweeps, sweep)
+			continue
+		}
 		if i < 0 || a.Functions[i].GoPackage != guardPackages+"dispatcher" {
 			c.notices = append(c.notices, fmt.Sprintf("schedule %s does not run: its target %s is no Cronfence dispatcher of this assembly", s.ID, s.TargetARN))
 			continue
@@ -147,6 +155,7 @@ func (c *Cloud) addFunctions(a *assembly.Assembly) error {
 		handler := make(Env{
 			Variables: f.Environment, Store: c.store(f.Environment[schema.EnvTable]), Machines: c.states,
 			Now: c.clock.Now, Sleep: c.clock.Sleep, NewToken: newToken, Out: c.journal,
+			Schedules: deployed{jobs: func() []*job { return c.jobs }, since: c.config.Start},
 		})
 		err := c.lambda.Add(lambdaapi.Function{Name: f.Name, ARN: f.ARN, Timeout: f.Timeout, Handler: handler})
 		if err != nil {

@@ -36,6 +36,7 @@ type Cloud struct {
 	states  *stepFunctions
 	async   *async
 	jobs    []*job
+	sweeps  []sweep
 	stores  map[string]*guard.Memory // by table
 	notices []string
 	work    tracker
@@ -78,6 +79,11 @@ func (c *Cloud) Run(ctx context.Context) (*Report, error) {
 	if c.config.For > 0 {
 		until = c.config.Start.Add(c.config.For)
 	}
+	sweeping, stopSweeping := context.WithCancel(c.ctx)
+	var sweepers tracker
+	for _, s := range c.sweeps {
+		sweepers.Go(func() { c.keepSweeping(sweeping, s) })
+	}
 	var tickers tracker
 	for _, j := range c.jobs {
 		if !j.disabled {
@@ -94,6 +100,8 @@ func (c *Cloud) Run(ctx context.Context) (*Report, error) {
 	}
 	_ = tickers.wait(context.Background()) // they end with the time or with ctx
 	_ = c.work.wait(ctx)                   // the report says whether it was interrupted
+	stopSweeping()
+	_ = sweepers.wait(context.Background())
 	ended := c.clock.Now()
 	interrupted := ctx.Err() != nil
 	if err := c.Close(); err != nil {

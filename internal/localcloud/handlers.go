@@ -9,6 +9,7 @@ import (
 	"github.com/cronfence/cronfence/internal/example"
 	"github.com/cronfence/cronfence/internal/heartbeat"
 	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/internal/sentinel"
 	"github.com/cronfence/cronfence/internal/settle"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -19,6 +20,7 @@ type Env struct {
 	Variables map[string]string // of the function, as synthesized
 	Store     guard.Store
 	Machines  machine.Runner
+	Schedules sentinel.Schedules
 	Now       func() time.Time
 	Sleep     func(context.Context, time.Duration) error
 	NewToken  func() string
@@ -43,6 +45,13 @@ func handlers() map[string]func(Env) any {
 		},
 		guardPackages + "heartbeat": func(e Env) any {
 			h := &heartbeat.Handler{Scheduler: e.Variables[schema.EnvScheduler], Store: e.Store, Now: e.Now, Out: e.Out}
+			return h.Handle
+		},
+		guardPackages + "sentinel": func(e Env) any {
+			h := &sentinel.Handler{
+				Scheduler: e.Variables[schema.EnvScheduler], Store: e.Store, Machines: e.Machines, Schedules: e.Schedules,
+				Now: e.Now, NewToken: e.NewToken, Out: e.Out,
+			}
 			return h.Handle
 		},
 		guardPackages + "settler": func(e Env) any {
