@@ -83,6 +83,19 @@ func anyGuard(t *rapid.T, spec schema.Spec) Guard {
 		g.Run = &RunRef{ID: "r", Tick: "2026-09-07T01:59:00Z", Attempt: 1, At: t0 - 60_000}
 		g.LeaseUntil, g.StartBy, g.MaxRunUntil = near("lease"), near("startBy"), near("maxRun")
 	}
+	if rapid.Bool().Draw(t, "free") { // else the predicates would hold of too few to show anything
+		freed := Guard{
+			Job: g.Job, Version: int64(t0) - 60_000, Ready: true, ReadyAt: g.ReadyAt, LastTick: t0 - 60_000,
+			LastSuccessAt: g.LastSuccessAt, Fence: g.Fence, Spec: &spec, SpecHash: spec.Hash(), SpecSince: g.SpecSince, TTL: g.TTL,
+		}
+		odd := rapid.SampledFrom(guardFields.names).Draw(t, "odd one out")
+		from, to := reflect.ValueOf(g), reflect.ValueOf(&freed).Elem()
+		to.Field(guardFields.index[odd]).Set(from.Field(guardFields.index[odd]))
+		g = freed
+		if g.Spec.Hash() != g.SpecHash { // the two are one
+			g.SpecHash = g.Spec.Hash()
+		}
+	}
 	return g
 }
 

@@ -197,10 +197,14 @@ func (g Guard) release(e End, now Millis) Guard {
 	g.Version++
 	g.Run, g.Mark, g.Stop, g.StopDeadline = nil, nil, nil, 0
 	g.LeaseUntil, g.StartBy, g.MaxRunUntil = 0, 0, 0
-	g.Last = &LastRun{Run: e.Run, Tick: e.Tick, EndedAt: e.EndedAt}
+	ended := e.EndedAt
+	if ended == 0 {
+		ended = now
+	}
+	g.Last = &LastRun{Run: e.Run, Tick: e.Tick, EndedAt: ended}
 	g.TTL = guardTTL(now, e.Interval)
 	if e.Outcome == Succeeded {
-		g.LastSuccessAt = e.EndedAt
+		g.LastSuccessAt = ended
 	}
 	g.DrainUntil = max(g.DrainUntil, g.drain(e, now))
 	return g
