@@ -124,8 +124,9 @@ func levelOf(o guard.Outcome) string {
 	switch o {
 	case guard.Failed, guard.TimedOut, guard.Aborted, guard.LeaseLost, guard.Abandoned:
 		return "ERROR"
+	default:
+		return "INFO"
 	}
-	return "INFO"
 }
 
 // MetricsOf returns the metric points of a final outcome. A skip is neither a success nor a
@@ -143,6 +144,7 @@ func MetricsOf(row guard.Row) Values {
 		v[Missed] = 1
 	case guard.LeaseLost:
 		v[LeaseLost], v[Failed] = 1, 1
+	default: // replaced or coalesced: another tick stands for it
 	}
 	ended := row.Outcome == guard.Succeeded || row.Outcome == guard.Failed || row.Outcome == guard.TimedOut // others were cut short
 	if ended && row.StartedAt != 0 {

@@ -39,14 +39,8 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 		return Decision{Verdict: Duplicate, Guard: *g}
 	}
 	late := now > d.startDeadline()
-	switch {
-	case late:
-	case !g.Ready && now > g.ReadyAt.Add(Margin):
-		return Decision{Verdict: Unblock, Guard: *g}
-	case g.Ready && g.holderDue(now) && g.Run.ID != d.Stays:
-		return Decision{Verdict: Look, Guard: *g}
-	case g.Ready && g.Waiting != nil && !g.occupied(now):
-		return Decision{Verdict: HandOver, Guard: *g}
+	if first := d.first(*g, now); first != Done && !late {
+		return Decision{Verdict: first, Guard: *g}
 	}
 	want := g.seenTick(d, now)
 	action := d.rule().Decide(policy.Situation{
@@ -69,6 +63,19 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 	default:
 		return decided(Done, d, *g, want, d.refusedRow(action, *g, now))
 	}
+}
+
+// first says what must be seen to before a tick can be judged; Done: nothing.
+func (d Delivery) first(g Guard, now Millis) Verdict {
+	switch {
+	case !g.Ready && now > g.ReadyAt.Add(Margin):
+		return Unblock
+	case g.Ready && g.holderDue(now) && g.Run.ID != d.Stays:
+		return Look
+	case g.Ready && g.Waiting != nil && !g.occupied(now):
+		return HandOver
+	}
+	return Done
 }
 
 func decided(v Verdict, d Delivery, seen, want Guard, row Row, more ...Write) Decision {

@@ -21,10 +21,14 @@ var (
 	minuteField = field{name: "minute", min: 0, max: 59, allowed: "0-59 with , - * /"}
 	hourField   = field{name: "hour", min: 0, max: 23, allowed: "0-23 with , - * /"}
 	dayField    = field{name: "day-of-month", min: 1, max: 31, allowed: "1-31 with , - * / ? L W"}
-	monthField  = field{name: "month", min: 1, max: 12, allowed: "1-12 or JAN-DEC with , - * /",
-		names: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"}}
-	weekdayField = field{name: "day-of-week", min: 1, max: 7, allowed: "1-7 or SUN-SAT (1 is SUN) with , - * / ? L #",
-		names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}}
+	monthField  = field{
+		name: "month", min: 1, max: 12, allowed: "1-12 or JAN-DEC with , - * /",
+		names: []string{"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"},
+	}
+	weekdayField = field{
+		name: "day-of-week", min: 1, max: 7, allowed: "1-7 or SUN-SAT (1 is SUN) with , - * / ? L #",
+		names: []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"},
+	}
 	yearField = field{name: "year", min: minYear, max: maxYear, allowed: "1970-2199 with , - * /"}
 )
 
