@@ -25,6 +25,11 @@ func (e *Engine) unblock(ctx context.Context, g guard.Guard) (*guard.Guard, erro
 	if g.ReadyAt == 0 {
 		return e.stayBlocked(ctx, g, open)
 	}
+	// Only while the guard is blocked are all open rows those of the lost one: had somebody made
+	// it ready before they were read, a run of the new guard would be stopped among them.
+	if now, err := e.Store.Guard(ctx, g.Job); err != nil || now == nil || now.Version != g.Version {
+		return now, err
+	}
 	var closings []guard.Closing
 	for _, row := range open {
 		c := guard.Closing{Row: row}
