@@ -20,7 +20,7 @@ const maxZip = 5 << 20
 
 // builtPackages are all Lambda functions that the example app deploys.
 var builtPackages = []string{
-	"functions/dispatcher", "functions/heartbeat", "functions/settler",
+	"functions/dispatcher", "functions/heartbeat", "functions/settler", "functions/sentinel",
 	"infra/app/jobs/cleanup", "infra/app/jobs/sync", "infra/app/jobs/report",
 }
 
@@ -39,7 +39,7 @@ func build(t *testing.T, pkg, architecture string) []byte {
 
 func TestFunctionsAreSmallAndBuildTheSameTwice(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds six functions")
+		t.Skip("builds seven functions")
 	}
 	hashes := map[string][32]byte{}
 	for _, pkg := range builtPackages {

@@ -116,8 +116,8 @@ func TestNamesNeverCollideAndSurviveReordering(t *testing.T) {
 			}
 		}
 	}
-	if machines := len(tpl.all("AWS::StepFunctions::StateMachine")); machines != 6 || len(seen) != 26 {
-		t.Errorf("%d machines, %d fixed names: want 6, and 26 with schedules, groups and two alarms each", machines, len(seen))
+	if machines := len(tpl.all("AWS::StepFunctions::StateMachine")); machines != 6 || len(seen) != 28 {
+		t.Errorf("%d machines, %d fixed names: want 6, and 28 with schedules, groups, sweeps and two alarms each", machines, len(seen))
 	}
 	ids := func(tpl template) []string {
 		return slices.Sorted(maps.Keys(tpl.Resources))

@@ -127,6 +127,9 @@ func TestSettlerReceivesASettleEvent(t *testing.T) {
 func TestContextAttributesStandLiterallyInTheInput(t *testing.T) {
 	tpl := synth(t).main
 	for _, r := range tpl.all("AWS::Scheduler::Schedule") {
+		if r.Properties["Name"] == "_sentinel.shop" {
+			continue
+		}
 		input := infratest.Text(r.Properties["Target"].(map[string]any)["Input"])
 		for _, attribute := range []string{
 			"<aws.scheduler.scheduled-time>", "<aws.scheduler.execution-id>", "<aws.scheduler.attempt-number>", "<aws.scheduler.schedule-arn>",

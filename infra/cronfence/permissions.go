@@ -17,12 +17,19 @@ func (s *Scheduler) grantFunctions() {
 	for _, f := range []awslambda.Function{s.dispatcher, s.settler} {
 		f.AddToRolePolicy(allow([]string{*s.table.TableArn()},
 			"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"))
-		f.AddToRolePolicy(allow([]string{s.statesARN("stateMachine", schema.MachinePrefix(s.name)+"*")},
-			"states:StartExecution"))
-		f.AddToRolePolicy(allow([]string{s.statesARN("execution", schema.MachinePrefix(s.name)+"*:*")},
-			"states:DescribeExecution", "states:StopExecution"))
+		s.grantRuns(f)
 	}
 	s.heartbeat.AddToRolePolicy(allow([]string{*s.table.TableArn()}, "dynamodb:GetItem", "dynamodb:UpdateItem"))
+	s.grantSentinel()
+}
+
+// grantRuns lets f start, look at and stop runs: Start acts on a machine, the others on its
+// executions.
+func (s *Scheduler) grantRuns(f awslambda.Function) {
+	f.AddToRolePolicy(allow([]string{s.statesARN("stateMachine", schema.MachinePrefix(s.name)+"*")},
+		"states:StartExecution"))
+	f.AddToRolePolicy(allow([]string{s.statesARN("execution", schema.MachinePrefix(s.name)+"*:*")},
+		"states:DescribeExecution", "states:StopExecution"))
 }
 
 // newScheduleRole makes the role of all schedules. EventBridge Scheduler presents the
@@ -37,7 +44,7 @@ func (s *Scheduler) newScheduleRole() awsiam.Role {
 			},
 		}),
 	})
-	role.AddToPolicy(allow([]string{*s.dispatcher.FunctionArn()}, "lambda:InvokeFunction"))
+	role.AddToPolicy(allow([]string{*s.dispatcher.FunctionArn(), *s.sentinel.FunctionArn()}, "lambda:InvokeFunction"))
 	role.AddToPolicy(allow([]string{*s.deadLetters.QueueArn()}, "sqs:SendMessage"))
 	return role
 }

@@ -73,7 +73,16 @@ func TestRolesMayDoWhatTheirPartNeedsAndNoMore(t *testing.T) {
 		"SchedulerSettlerRole":    append(logs("SettlerLogs"), decides...),
 		"SchedulerHeartbeatRole": append(logs("HeartbeatLogs"),
 			"Allow dynamodb:GetItem on "+table, "Allow dynamodb:UpdateItem on "+table),
-		"SchedulerScheduleRole": {"Allow lambda:InvokeFunction on " + fn("Dispatcher"), "Allow sqs:SendMessage on " + queue},
+		"SchedulerSentinelRole": append(logs("SentinelLogs"),
+			"Allow dynamodb:BatchGetItem on "+table, "Allow dynamodb:ConditionCheckItem on "+table, "Allow dynamodb:GetItem on "+table,
+			"Allow dynamodb:Query on "+table, "Allow dynamodb:UpdateItem on "+table, "Allow dynamodb:Query on "+table+"/index/guards",
+			"Allow states:StartExecution on "+states+"stateMachine:shop_*",
+			"Allow states:DescribeExecution on "+states+"execution:shop_*:*",
+			"Allow states:StopExecution on "+states+"execution:shop_*:*",
+			// AWS forces the list on all schedules.
+			"Allow scheduler:ListSchedules on arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/*/*",
+			"Allow scheduler:GetSchedule on arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/cronfence-shop/*"),
+		"SchedulerScheduleRole": {"Allow lambda:InvokeFunction on " + fn("Dispatcher"), "Allow lambda:InvokeFunction on " + fn("Sentinel"), "Allow sqs:SendMessage on " + queue},
 		"CronfenceRunRoleshop": {
 			"Allow lambda:InvokeFunction on " + fn("Heartbeat"), "Allow lambda:InvokeFunction on " + fn("Settler"),
 			"Allow lambda:InvokeFunction on " + fn("Long"), "Allow lambda:InvokeFunction on " + fn("Short"),

@@ -78,7 +78,13 @@ func (s *Scheduler) newFunctions(props *SchedulerProps) {
 	s.dispatcher = make("Dispatcher", "dispatcher", "decides every tick and starts runs", schema.DispatcherTimeout)
 	s.heartbeat = make("Heartbeat", "heartbeat", "renews the leases of runs", schema.HeartbeatTimeout)
 	s.settler = make("Settler", "settler", "records how runs ended", schema.DispatcherTimeout)
-	// The heartbeat is only ever called and waited for by state machines.
+	s.sentinel = make("Sentinel", "sentinel", "sees to what no event will", schema.SentinelTimeout)
+	// The heartbeat is only ever called and waited for by state machines. A sweep that failed
+	// is not repeated: the next one is due before a retry would be.
+	s.sentinel.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
+		RetryAttempts: jsii.Number(0),
+		MaxEventAge:   duration(schema.Sweep),
+	})
 	for _, f := range []awslambda.Function{s.dispatcher, s.settler} {
 		f.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
 			RetryAttempts: jsii.Number(asyncRetries),

@@ -44,7 +44,9 @@ type Scheduler struct {
 	dispatcher   awslambda.Function
 	heartbeat    awslambda.Function
 	settler      awslambda.Function
+	sentinel     awslambda.Function
 	group        awsscheduler.CfnScheduleGroup
+	sweeps       awsscheduler.CfnSchedule
 	scheduleRole awsiam.Role
 	jobScope     constructs.Construct
 
@@ -70,6 +72,7 @@ func NewScheduler(scope constructs.Construct, id string, props *SchedulerProps) 
 	s.newFunctions(props)
 	s.newStatusRule()
 	s.scheduleRole = s.newScheduleRole()
+	s.sweeps = s.newSweeps()
 	s.jobScope = constructs.NewConstruct(s, jsii.String("Jobs"))
 	return s
 }
@@ -105,7 +108,15 @@ func (s *Scheduler) Heartbeat() awslambda.Function { return s.heartbeat }
 // Settler is the function that records how runs ended.
 func (s *Scheduler) Settler() awslambda.Function { return s.settler }
 
-// Group is the group of the jobs' schedules, called cronfence-NAME.
+// Sentinel is the function that sees to what no event will: expired leases, lost starts,
+// waiting runs, missed ticks. A schedule of its own invokes it every minute.
+func (s *Scheduler) Sentinel() awslambda.Function { return s.sentinel }
+
+// Sweeps is the sentinel's schedule. It is in the jobs' group, under a name that no job's
+// schedule can have.
+func (s *Scheduler) Sweeps() awsscheduler.CfnSchedule { return s.sweeps }
+
+// Group is the group of the jobs' schedules and the sentinel's, called cronfence-NAME.
 func (s *Scheduler) Group() awsscheduler.CfnScheduleGroup { return s.group }
 
 func (p *SchedulerProps) check() problems {

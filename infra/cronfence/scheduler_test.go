@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/cronfence/cronfence/infra/internal/infratest"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 func TestTableKeepsItsRecords(t *testing.T) {
@@ -36,7 +37,7 @@ func TestTableKeepsItsRecords(t *testing.T) {
 
 func TestFunctions(t *testing.T) {
 	tpl := synth(t).main
-	for name, timeout := range map[string]int{"dispatcher": 15, "heartbeat": 10, "settler": 15} {
+	for name, timeout := range map[string]int{"dispatcher": 15, "heartbeat": 10, "settler": 15, "sentinel": 55} {
 		tpl.has(t, "AWS::Lambda::Function", map[string]any{
 			"Architectures": []any{"arm64"},
 			"Handler":       "bootstrap",
@@ -58,16 +59,42 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%s: retention %v: want 90 days", id, r.Properties["RetentionInDays"])
 		}
 	}
-	// Whoever calls the heartbeat waits for it; only the other two are called asynchronously.
+	// Whoever calls the heartbeat waits for it; only the others are called asynchronously.
 	async := tpl.all("AWS::Lambda::EventInvokeConfig")
-	if len(async) != 2 {
-		t.Errorf("%d functions with asynchronous invocation: want 2", len(async))
+	if len(async) != 3 {
+		t.Errorf("%d functions with asynchronous invocation: want 3", len(async))
 	}
 	for id, r := range async {
+		if strings.Contains(id, "Sentinel") {
+			if r.Properties["MaximumRetryAttempts"] != 0.0 || r.Properties["MaximumEventAgeInSeconds"] != 60.0 || r.Properties["DestinationConfig"] != nil {
+				t.Errorf("%s: %v: want a failed sweep left to the next", id, r.Properties)
+			}
+			continue
+		}
 		if r.Properties["MaximumRetryAttempts"] != 2.0 || r.Properties["MaximumEventAgeInSeconds"] != 21600.0 ||
 			!strings.Contains(infratest.Text(r.Properties["DestinationConfig"]), "DeadLetters") {
 			t.Errorf("%s: %v: want 2 retries, 6 hours, dead letters", id, r.Properties)
 		}
+	}
+}
+
+func TestSentinelSweepsEveryMinute(t *testing.T) {
+	tpl := synth(t).main
+	r := tpl.named(t, "AWS::Scheduler::Schedule", "Name", "_sentinel.shop")
+	target := r.Properties["Target"].(map[string]any)
+	retry := target["RetryPolicy"].(map[string]any)
+	if r.Properties["ScheduleExpression"] != "rate(1 minute)" || retry["MaximumRetryAttempts"] != 0.0 || retry["MaximumEventAgeInSeconds"] != 60.0 {
+		t.Errorf("%v: want a sweep a minute, a failed one left to the next", r.Properties)
+	}
+	if !strings.HasPrefix(infratest.Text(target["Arn"]), "<SchedulerSentinel") || infratest.Text(target["Input"]) != "{}" {
+		t.Errorf("target %v: want the sentinel", target)
+	}
+	if schema.CheckJob(schema.JobOfSchedule("_sentinel.shop")) == nil {
+		t.Error("a job can have the sentinel's schedule name")
+	}
+	deps := strings.Join(r.DependsOn, " ")
+	if !strings.Contains(deps, "SchedulerSentinel") || !strings.Contains(deps, "SchedulerScheduleRoleDefaultPolicy") {
+		t.Errorf("depends on %s: want the sentinel and the role that invokes it", deps)
 	}
 }
 

@@ -34,6 +34,10 @@ func JobOfSchedule(name string) string {
 	return job
 }
 
+// SweepScheduleName is the name of the sentinel's schedule: no job's name begins with an
+// underscore.
+func SweepScheduleName(scheduler string) string { return "_sentinel." + scheduler }
+
 // Environment variables of the Lambda functions.
 const (
 	EnvScheduler = "CRONFENCE_SCHEDULER" // the scheduler's name
