@@ -1,0 +1,254 @@
+package sim
+
+import (
+	"context"
+	"slices"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// observation is one thing that happened. What is set says what it was.
+type observation struct {
+	at Millis
+	by *process // whose effect it was, if any
+
+	commit                *guard.Commit
+	before, after         *guard.Guard
+	rowsBefore, rowsAfter []*guard.Row // in the order of the commit's row writes
+
+	started *execution // it came to be
+	stopped *execution // StopExecution was called and is about to take effect
+	closed  *execution // it ended
+	told    *execution // the heartbeat refused to renew, with this typed error
+	answer  string
+
+	began, ceased *work
+	wrote         *work
+	accepted      bool
+
+	delivered string // the tick whose last invocation is over
+	result    *engine.Result
+	outcome   outcome
+
+	swept bool // a sweep is over
+	ended bool // of the schedule: everything must have come right
+}
+
+// runRecord is what the history knows of one run: whoever acquired the guard, or runs beside.
+type runRecord struct {
+	run      string
+	fence    int64
+	tick     string
+	at       Millis
+	shared   bool
+	lease    Millis // as last granted
+	maxUntil Millis
+	marked   bool
+	askedBy  Millis // the deadline of a stop request; 0 is none
+	orphaned bool   // its guard was deleted under it
+	left     bool   // it is off the guard, or its row is final
+	x        *execution
+}
+
+// history is what was ever observed of the job. Deleting a row or the guard takes nothing
+// from it.
+type history struct {
+	expected []Millis          // planned instants that were due
+	runs     []*runRecord      // that may still matter, in the order of their fences
+	open     []*execution      // not ended
+	working  []*work           // not over
+	finals   map[string]final  // by tick
+	opened   map[string]Millis // ticks with a row that is not final, and since when
+	gone     map[string]Millis // ticks whose row somebody deleted, with their instants
+	queued   map[string]bool
+	accepted map[string]bool // ticks whose delivery must have left a record
+
+	fence   int64 // the highest ever given
+	written int64 // the highest that a write of the job carried and was let through
+	gaps    []gap
+	// exempted are ticks whose every witness somebody deleted; see forgetRow.
+	exempted map[string]bool
+}
+
+type final struct {
+	outcome guard.Outcome
+	endedAt Millis
+	fence   int64
+}
+
+func newHistory() history {
+	return history{
+		finals: map[string]final{}, opened: map[string]Millis{}, gone: map[string]Millis{},
+		queued: map[string]bool{}, accepted: map[string]bool{}, exempted: map[string]bool{},
+	}
+}
+
+// check holds what happened against every promise, then takes it in.
+func (h *history) check(w *World, o *observation) {
+	for _, inv := range invariants {
+		if what := inv.broken(h, w, o); what != "" {
+			w.violate(inv.name, what)
+		}
+	}
+	h.learn(w, o)
+}
+
+func (h *history) learn(w *World, o *observation) {
+	switch {
+	case o.commit != nil:
+		w.coverage.commits[transitionOf(*o.commit)]++
+		h.learnGuard(o)
+		h.gaps = append(h.gaps, gapsOf(*o.commit)...)
+		for i, row := range o.rowsAfter {
+			h.learnRow(o.at, o.rowsBefore[i], row)
+		}
+	case o.started != nil:
+		h.open = append(h.open, o.started)
+		if r := h.byFence(o.started.in.Fence); r != nil {
+			r.x = o.started
+		}
+	case o.closed != nil:
+		h.open = slices.DeleteFunc(h.open, func(x *execution) bool { return x == o.closed })
+	case o.began != nil:
+		h.working = append(h.working, o.began)
+	case o.ceased != nil:
+		h.working = slices.DeleteFunc(h.working, func(k *work) bool { return k == o.ceased })
+	case o.wrote != nil && o.accepted:
+		h.written = max(h.written, o.wrote.x.in.Fence)
+	case o.delivered != "" && o.outcome.err == nil && !o.outcome.died:
+		h.accepted[o.delivered] = true
+	}
+}
+
+func (h *history) learnGuard(o *observation) {
+	g := o.after
+	if g == nil {
+		return
+	}
+	if acquires(o) {
+		r := &runRecord{run: g.Run.ID, fence: g.Fence, tick: g.Run.Tick, at: o.at}
+		h.runs = append(h.runs, r)
+		h.fence = max(h.fence, g.Fence)
+	}
+	for _, r := range h.runs {
+		switch {
+		case r.shared:
+		case g.Run != nil && g.Fence == r.fence && g.Run.ID == r.run:
+			r.lease, r.maxUntil = g.LeaseUntil, g.MaxRunUntil
+			r.marked = r.marked || g.Mark != nil
+			r.askedBy = g.StopDeadline
+		case !r.orphaned: // one whose guard was deleted is given up with its row
+			r.left = true
+		}
+	}
+}
+
+// acquires tells whether the commit put a run on the guard that was not on it before.
+func acquires(o *observation) bool {
+	if o.after == nil || o.after.Run == nil {
+		return false
+	}
+	return o.before == nil || o.before.Run == nil || *o.before.Run != *o.after.Run || o.before.Fence != o.after.Fence
+}
+
+func (h *history) learnRow(at Millis, before, row *guard.Row) {
+	if row == nil {
+		return
+	}
+	delete(h.queued, row.Tick)
+	delete(h.gone, row.Tick) // it is there again
+	switch {
+	case row.Outcome.Final():
+		h.finals[row.Tick] = final{row.Outcome, row.EndedAt, row.Fence}
+		delete(h.opened, row.Tick)
+		if r := h.byFence(row.Fence); r != nil {
+			r.left = true
+		}
+		return
+	case row.Outcome == guard.Queued:
+		h.queued[row.Tick] = true
+	}
+	h.opened[row.Tick] = at
+	if row.Shared && before == nil {
+		h.runs = append(h.runs, &runRecord{run: row.Run, fence: row.Fence, tick: row.Tick, shared: true})
+		h.fence = max(h.fence, row.Fence)
+	}
+}
+
+func (h *history) byFence(fence int64) *runRecord {
+	for i := len(h.runs) - 1; i >= 0; i-- {
+		if h.runs[i].fence == fence {
+			return h.runs[i]
+		}
+	}
+	return nil
+}
+
+func (h *history) expect(at Millis) { h.expected = append(h.expected, at) }
+
+// recorded tells whether a planned tick was ever on record.
+func (h *history) recorded(at Millis) bool {
+	tick := schema.TickID(at.Time())
+	if _, over := h.finals[tick]; over || h.opened[tick] != 0 || h.exempted[tick] {
+		return true
+	}
+	return slices.ContainsFunc(h.gaps, func(g gap) bool { return g.holds(at) })
+}
+
+// alive tells whether some run was claimed, is going on or has not quite ended.
+func (h *history) alive() bool { return len(h.opened) > 0 || len(h.open) > 0 || len(h.working) > 0 }
+
+// someRow draws a row to be deleted, most often one of the newest.
+func (h *history) someRow(w *World) (string, bool) {
+	page, err := w.mem.Rows(context.Background(), guard.RowQuery{Job: simJob, Newest: true, Limit: 1 + w.rng.IntN(3)})
+	if err != nil || len(page.Rows) == 0 {
+		return "", false
+	}
+	return page.Rows[len(page.Rows)-1].Tick, true
+}
+
+// forgetRow is told that somebody deletes a row. The guard still speaks for its holder, for the
+// tick that waits and for every tick up to lastTick. Any other tick has no other witness: if it
+// is delivered again, nothing and nobody can know that it was decided before. Such a tick, and
+// no other, is exempt from then on.
+func (h *history) forgetRow(w *World, tick string) {
+	delete(h.queued, tick)
+	_, at := guard.KindOf(tick)
+	g := w.guard
+	_, over := h.finals[tick]
+	switch {
+	case g != nil && (g.Run != nil && g.Run.Tick == tick || g.Waiting != nil && g.Waiting.Tick == tick):
+		h.gone[tick] = at
+	case over && g != nil && g.LastTick >= at:
+		h.gone[tick] = at
+	default:
+		h.exempt(tick)
+	}
+}
+
+// forgetGuard is told that somebody deletes the guard: rows deleted before lose the witness
+// they had in its lastTick.
+func (h *history) forgetGuard(w *World) {
+	for tick := range h.gone {
+		h.exempt(tick)
+	}
+	clear(h.gone)
+	for _, r := range h.runs {
+		if w.guard.Run != nil && r.fence == w.guard.Fence || r.shared {
+			r.orphaned = true
+		}
+	}
+}
+
+func (h *history) exempt(tick string) {
+	delete(h.finals, tick)
+	delete(h.opened, tick)
+	h.exempted[tick] = true
+}
+
+// gap is a gap row: planned ticks that never came.
+type gap struct{ from, to Millis }
+
+func (g gap) holds(at Millis) bool { return g.from <= at && at <= g.to }

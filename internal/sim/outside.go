@@ -1,0 +1,73 @@
+package sim
+
+import (
+	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// outsideFault is something that people do behind the protocol's back, once the guard does
+// what they wait for and some time has gone by.
+type outsideFault struct {
+	fault Fault
+	state State
+	wait  Millis
+	armed bool
+	spent bool
+}
+
+// planOutside draws what is going to be done to the job from outside.
+func (w *World) planOutside() {
+	for range w.rng.IntN(3) {
+		w.outside = append(w.outside, &outsideFault{
+			fault: []Fault{Aborted, GuardDeleted, RowDeleted}[w.rng.IntN(3)],
+			state: State(w.rng.IntN(int(stateCount))),
+			wait:  w.between(0, 1)*w.between(0, 1_000) + w.between(0, 1)*w.between(0, 60_000),
+		})
+	}
+	if w.rng.IntN(12) == 0 { // for longer than any sender of a start lives
+		w.refusedFrom = w.clock + w.between(0, 900_000)
+		w.refusedUntil = w.refusedFrom + w.between(60_000, 600_000)
+	}
+}
+
+// strikeOutside does what is due.
+func (w *World) strikeOutside() {
+	for _, o := range w.outside {
+		if o.armed || w.clock > w.faults.until || w.state() != o.state {
+			continue
+		}
+		o.armed = true
+		w.after(o.wait, func() { w.doOutside(o) })
+	}
+}
+
+func (w *World) doOutside(o *outsideFault) {
+	if w.clock > w.faults.until {
+		return
+	}
+	switch o.fault {
+	case GuardDeleted:
+		// With the guard and every row gone nothing tells the job from one that never ran.
+		if _, any := w.history.someRow(w); w.guard == nil || !any && w.history.alive() {
+			return
+		}
+		w.faults.struck(o.fault)
+		w.history.forgetGuard(w)
+		w.mem.Delete(simJob, schema.GuardSK)
+		w.guard = nil
+	case RowDeleted:
+		if tick, ok := w.history.someRow(w); ok && (w.guard != nil || !w.history.alive()) {
+			w.faults.struck(o.fault)
+			w.history.forgetRow(w, tick)
+			w.mem.Delete(simJob, schema.TickSK(tick))
+		}
+	case Aborted:
+		for _, x := range w.history.open {
+			if x.Status == machine.Running && x.phase != closed {
+				w.faults.struck(o.fault)
+				w.abort(x, "", "stopped by hand")
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package sim
+
+import (
+	"context"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// schedule plans one tick and, when it is due, the next.
+func (w *World) planNext(after, end Millis) {
+	next, ok := w.sched.Next(after.Time())
+	at := schema.MillisOf(next)
+	if !ok || at > end {
+		return
+	}
+	w.queue.add(at, rankTick, func() {
+		w.planNext(at, end)
+		w.due(at)
+	})
+}
+
+// due is EventBridge Scheduler at a planned instant: it delivers at least once, at any second
+// of the minute, in any order; or, in spite of all promises, not at all.
+func (w *World) due(at Millis) {
+	w.coverage.Ticks++
+	w.history.expect(at)
+	if w.faultless {
+		w.deliver(at)
+		return
+	}
+	delay := w.between(0, 1_500)
+	if w.rng.IntN(4) == 0 {
+		delay = w.between(0, 59_000)
+	}
+	switch {
+	case w.faults.chance(14):
+		w.faults.struck(TickDropped)
+		return
+	case w.faults.chance(5):
+		w.after(delay+w.between(0, 1_000)*w.between(0, 1)*w.between(1, 200), func() {
+			w.faults.struck(TickTwice)
+			w.deliver(at)
+		})
+	case w.faults.chance(10):
+		delay = w.between(60_000, 420_000)
+		w.after(delay, func() { w.faults.struck(TickLate) })
+	}
+	w.after(delay, func() { w.deliver(at) })
+}
+
+// deliver hands the dispatcher a tick that Lambda accepted.
+func (w *World) deliver(at Millis) {
+	tick := tickID(at)
+	var res engine.Result
+	w.async("dispatcher "+short(tick), schema.DispatcherTimeout, func(p *process) error {
+		d, err := engine.ScheduledDelivery(w.plan.Spec, tick, p.now())
+		if err != nil {
+			return err
+		}
+		res, err = p.engine().Deliver(context.Background(), d)
+		return err
+	}, func(o outcome) {
+		w.observe(observation{delivered: tick, result: &res, outcome: o})
+	})
+}

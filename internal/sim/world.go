@@ -1,0 +1,137 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/schedule"
+)
+
+// margin is the largest difference between any two clocks, which the protocol allows for:
+// no clock is off by more than half of it.
+const margin = Millis(schema.SkewMargin / time.Millisecond)
+
+// World is one job with its records, its executions and everything that happens to them.
+type World struct {
+	plan      Plan
+	rng       *rand.Rand
+	clock     Millis
+	queue     queue
+	mem       *guard.Memory
+	guard     *guard.Guard // as it is in mem
+	faultless bool
+	faults    injector
+	coverage  *Coverage
+
+	sched      schedule.Schedule
+	executions map[string]*execution // by run
+	awsSkew    Millis
+	tokens     int
+
+	refusedFrom, refusedUntil Millis // StartExecution is refused for good
+	acceptedAt                Millis // the last start
+	refusing                  bool
+	outside                   []*outsideFault
+
+	history   history
+	violation *Violation
+	tracing   bool
+	trace     []string
+	tally     func(observation) // of a simulation without faults
+}
+
+// Violation is a promise that did not hold.
+type Violation struct {
+	Invariant string
+	What      string
+	At        Millis
+}
+
+func (v *Violation) Error() string {
+	return fmt.Sprintf("%s violated at %s: %s", v.Invariant, stamp(v.At), v.What)
+}
+
+func (w *World) violate(invariant, what string) {
+	if w.violation == nil {
+		w.violation = &Violation{invariant, what, w.clock}
+		if w.tracing {
+			w.log("check", "VIOLATED %s: %s", invariant, what)
+		}
+	}
+}
+
+func (w *World) at(at Millis, do func()) { w.queue.add(max(at, w.clock), rankSoon, do) }
+
+func (w *World) after(d Millis, do func()) { w.at(w.clock+d, do) }
+
+// run lets time go by until nothing is planned any more, the end has come, or a promise was
+// broken.
+func (w *World) run(end Millis) {
+	for w.violation == nil {
+		e, more := w.queue.next()
+		if !more || e.at > end {
+			w.clock = max(w.clock, end)
+			return
+		}
+		w.clock = e.at
+		e.do()
+		w.strikeOutside()
+	}
+}
+
+// observe hands what just happened to the checks.
+func (w *World) observe(o observation) {
+	o.at = w.clock
+	w.history.check(w, &o)
+	if w.tally != nil {
+		w.tally(o)
+	}
+}
+
+// token is new for every decision.
+func (w *World) token() string {
+	w.tokens++
+	return "t" + strconv.Itoa(w.tokens)
+}
+
+// skew draws a clock. A schedule's clocks are all right, or each at either end of the bound,
+// or anywhere between.
+func (w *World) skew() Millis {
+	switch {
+	case w.faultless || w.clock > w.faults.until:
+		return 0
+	case w.plan.skew == skewEnds:
+		return margin/2 - margin*Millis(w.rng.IntN(2))
+	case w.plan.skew == skewAny:
+		return w.between(-margin/2, margin/2)
+	}
+	return 0
+}
+
+// latency is how long a request or an answer is on its way.
+func (w *World) latency() Millis {
+	switch {
+	case w.faultless:
+		return 0
+	case w.rng.IntN(20) == 0:
+		return w.between(50, 3_000)
+	}
+	return w.between(2, 40)
+}
+
+// between draws an instant or a duration, both ends included.
+func (w *World) between(lo, hi Millis) Millis { return lo + Millis(w.rng.Int64N(int64(hi-lo)+1)) }
+
+// jitter is Step Functions' full jitter: anything between nothing and the delay.
+func (w *World) jitter(d time.Duration) Millis { return w.between(0, Millis(d.Milliseconds())) }
+
+// log adds a line to the trace.
+func (w *World) log(who, format string, args ...any) {
+	w.trace = append(w.trace, fmt.Sprintf("%s %-28s %s", stamp(w.clock), who, fmt.Sprintf(format, args...)))
+}
+
+func stamp(m Millis) string { return m.Time().Format("15:04:05.000") }
