@@ -105,7 +105,12 @@ func (a *accounting) backlog() *Backlog {
 		}
 		next := Backlog{Kind: CatchUp, Next: from, To: gap.To, Left: n, Until: a.now.Add(spec.CatchUpWindow())}
 		if b != nil && spec.CatchUp == policy.CatchUpAll { // behind what is left of the ones before
-			next.Next, next.Left = b.Next, min(b.Left+n, spec.CatchUpMax)
+			if keep := min(b.Left, spec.CatchUpMax-n); keep > 0 {
+				next.Next, next.Left = b.Next, keep+n
+				for range b.Left - keep { // the newest run: the oldest give way
+					next.Next = a.planned.Next(a.planned.Next(next.Next - 1))
+				}
+			}
 		}
 		b = &next
 	}

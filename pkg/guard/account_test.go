@@ -1,0 +1,236 @@
+package guard
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+const minutely = every(time.Minute)
+
+func minute(n int) Millis { return t0.Add(time.Duration(n) * time.Minute) }
+
+func scheduled(minutes ...int) (rows []Row) {
+	for _, n := range minutes {
+		rows = append(rows, Row{Tick: TickID(Scheduled, minute(n)), At: minute(n), Kind: Scheduled, Outcome: Succeeded})
+	}
+	return rows
+}
+
+// accountable is a guard with every tick up to one minute before tick 0 on record. A tick's
+// time is over twenty minutes after its instant.
+func accountable(c policy.CatchUp, maximum int) Guard {
+	spec := jobOf(policy.Skip)
+	spec.CatchUp, spec.CatchUpMax = c, maximum
+	return Guard{Job: spec.Job, Version: 1, Ready: true, LastTick: minute(-1), Spec: &spec, SpecHash: spec.Hash(), SpecSince: minute(-60)}
+}
+
+func TestAccountIsDueOnceATicksTimeIsOver(t *testing.T) {
+	due := minute(20)
+	for name, c := range map[string]struct {
+		change func(*Guard)
+		plan   Planned
+		now    Millis
+		want   bool
+	}{
+		"its last instant":  {nil, minutely, due, false},
+		"over":              {nil, minutely, due + 1, true},
+		"guard not ready":   {func(g *Guard) { g.Ready = false }, minutely, due + 1, false},
+		"no spec":           {func(g *Guard) { g.Spec = nil }, minutely, due + 1, false},
+		"schedule is gone":  {func(g *Guard) { g.SpecHash = "" }, minutely, due + 1, false},
+		"nothing planned":   {nil, once{}, due + 1, false},
+		"record up to date": {func(g *Guard) { g.LastTick = minute(0) }, minutely, due + 1, false},
+	} {
+		g := accountable(policy.CatchUpNone, 0)
+		if c.change != nil {
+			c.change(&g)
+		}
+		if got := AccountDue(g, c.plan, c.now); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestTicksThatNeverCameAreOneGapAndTheRecordMoves(t *testing.T) {
+	over := minute(25) + 1 // ticks up to 5 had their time
+	for name, c := range map[string]struct {
+		rows     []Row
+		complete bool
+		now      Millis
+		gaps     []string // from-to/count, in minutes
+		last     int
+	}{
+		"none came":              {nil, true, over, []string{"0-5/6"}, 5},
+		"the last may come":      {nil, true, minute(25), []string{"0-4/5"}, 4},
+		"all came":               {scheduled(0, 1, 2, 3, 4, 5), true, over, nil, 5},
+		"one between":            {scheduled(2), true, over, []string{"0-1/2", "3-5/3"}, 5},
+		"the first":              {scheduled(0), true, over, []string{"1-5/5"}, 5},
+		"the last":               {scheduled(5), true, over, []string{"0-4/5"}, 5},
+		"not all rows are known": {scheduled(2), false, over, []string{"0-1/2"}, 2},
+		"no rows are known":      {nil, false, over, nil, -1},
+		"later than its time":    {scheduled(0, 1, 2, 3, 4, 5, 6, 9), true, over, nil, 6},
+		"later ones in order":    {scheduled(0, 1, 2, 3, 4, 5, 6, 7), true, over, nil, 7},
+		"before the record":      {scheduled(-2, -1), true, minute(19), nil, -1},
+		"nothing had its time":   {nil, true, minute(20), nil, -1},
+	} {
+		g := accountable(policy.CatchUpNone, 0)
+		d, ok := Account(g, c.rows, c.complete, minutely, "token", c.now)
+		last := g.LastTick
+		if ok {
+			last = d.Guard.LastTick
+		}
+		var got []string
+		for _, gap := range d.Gaps {
+			got = append(got, fmt.Sprintf("%d-%d/%d", (gap.From-t0)/60_000, (gap.To-t0)/60_000, gap.Count))
+			if gap.At != c.now || gap.Job != g.Job || gap.TTL != rowTTL(c.now) {
+				t.Errorf("%s: gap %+v", name, gap)
+			}
+		}
+		if fmt.Sprint(got) != fmt.Sprint(c.gaps) || last != minute(c.last) || ok != (c.last != -1) {
+			t.Errorf("%s: gaps %v, record up to %v, moved %v; want %v, %v", name, got, last, ok, c.gaps, minute(c.last))
+		}
+		if ok && len(d.Commit.Writes) != 1+len(c.gaps) {
+			t.Errorf("%s: %d writes: want the guard and the gaps in one commit", name, len(d.Commit.Writes))
+		}
+	}
+}
+
+func TestOnlyPlannedTicksAreOfTheRecord(t *testing.T) {
+	rows := scheduled(0, 1)
+	rows[0].Kind = Manual
+	d, ok := Account(accountable(policy.CatchUpNone, 0), rows, true, minutely, "x", minute(21)+1)
+	if !ok || len(d.Gaps) != 1 || d.Gaps[0].To != minute(0) {
+		t.Errorf("%+v: a manual run stands for no planned tick", d)
+	}
+}
+
+func TestNothingIsMissedFromBeforeTheSpecChanged(t *testing.T) {
+	for since, want := range map[Millis]int{minute(3): 3, minute(3) + 1: 2, minute(9): 0} {
+		g := accountable(policy.CatchUpNone, 0)
+		g.SpecSince = since
+		d, ok := Account(g, nil, true, minutely, "x", minute(25)+1)
+		n := 0
+		for _, gap := range d.Gaps {
+			n += gap.Count
+		}
+		if !ok || n != want || d.Guard.LastTick != minute(5) {
+			t.Errorf("since %v: %d missed, record up to %v; want %d", since, n, d.Guard.LastTick, want)
+		}
+	}
+}
+
+func TestPlanThatEndsIsNotExpectedForEver(t *testing.T) {
+	plan := once{minute(0), minute(2)}
+	d, ok := Account(accountable(policy.CatchUpNone, 0), nil, true, plan, "x", minute(60))
+	if !ok || len(d.Gaps) != 1 || d.Gaps[0].Count != 2 || d.Guard.LastTick != minute(2) {
+		t.Errorf("%+v", d)
+	}
+	if d, ok := Account(d.Guard, nil, true, plan, "x", minute(90)); ok {
+		t.Errorf("%+v: nothing more is planned", d)
+	}
+}
+
+func TestGapIsKeptAsItWasFound(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	d, _ := Account(b.guard(), nil, true, minutely, "x", minute(25)+1)
+	b.do(d)
+	gaps, err := b.m.Gaps(t.Context(), b.spec.Job, TickID(Scheduled, minute(0)), TickID(Scheduled, minute(9)), 0)
+	if err != nil || len(gaps) != 1 || gaps[0] != d.Gaps[0] {
+		t.Errorf("gaps %+v, %v: want %+v", gaps, err, d.Gaps[0])
+	}
+	if got := gaps[0].String(); got != "6 ticks from 2026-09-07T02:00:00Z to 2026-09-07T02:05:00Z never came" {
+		t.Error(got)
+	}
+	if got := (Gap{Count: 1, To: t0}).String(); got != "tick 2026-09-07T02:00:00Z never came" {
+		t.Error(got)
+	}
+}
+
+func TestMissedTicksAreCaughtUpWithAsTheJobAsks(t *testing.T) {
+	older := &Backlog{Kind: CatchUp, Next: minute(-30), To: minute(-28), Left: 2, Until: minute(10)}
+	for name, c := range map[string]struct {
+		catchUp  policy.CatchUp
+		max      int
+		rows     []Row
+		before   *Backlog
+		from, to int
+		left     int
+	}{
+		"none":                   {policy.CatchUpNone, 0, nil, nil, 0, 0, 0},
+		"latest":                 {policy.CatchUpLatest, 0, nil, nil, 5, 5, 1},
+		"latest of two gaps":     {policy.CatchUpLatest, 0, scheduled(3), nil, 5, 5, 1},
+		"latest, not yet caught": {policy.CatchUpLatest, 0, nil, older, 5, 5, 1},
+		"all":                    {policy.CatchUpAll, 100, nil, nil, 0, 5, 6},
+		"all of two gaps":        {policy.CatchUpAll, 100, scheduled(3), nil, 0, 5, 5},
+		"the newest of all":      {policy.CatchUpAll, 2, nil, nil, 4, 5, 2},
+		"behind what is left":    {policy.CatchUpAll, 100, nil, older, -30, 5, 8},
+		"as many as fit":         {policy.CatchUpAll, 7, nil, older, -29, 5, 7},
+		"none of the older fit":  {policy.CatchUpAll, 6, nil, older, 0, 5, 6},
+	} {
+		g := accountable(c.catchUp, c.max)
+		if c.before != nil {
+			g.Backlog = ptr(*c.before)
+		}
+		now := minute(25) + 1
+		d, _ := Account(g, c.rows, true, minutely, "x", now)
+		b := d.Guard.Backlog
+		if c.left == 0 {
+			if b != nil {
+				t.Errorf("%s: backlog %+v, want none", name, b)
+			}
+			continue
+		}
+		if b == nil || b.Kind != CatchUp || b.To != minute(c.to) || b.Left != c.left || b.Until != now.Add(24*time.Hour) || d.Guard.TTL != 0 {
+			t.Errorf("%s: backlog %+v: want up to %v, %d", name, b, minute(c.to), c.left)
+			continue
+		}
+		if first := minutely.Next(b.Next - 1); first != minute(c.from) {
+			t.Errorf("%s: from %v, want %v", name, first, minute(c.from))
+		}
+	}
+}
+
+func TestBackfillUnderWayIsNotMixedWithMissedTicks(t *testing.T) {
+	g := accountable(policy.CatchUpAll, 100)
+	g.Backlog = &Backlog{Kind: Backfill, Next: minute(-90), To: minute(-80), Left: 3}
+	d, _ := Account(g, nil, true, minutely, "x", minute(25)+1)
+	if b := d.Guard.Backlog; b == nil || *b != *g.Backlog || len(d.Gaps) != 1 {
+		t.Errorf("backlog %+v, gaps %v: want the backfill's place kept, the gap on record", b, d.Gaps)
+	}
+}
+
+func TestLongOutageIsAccountedForAtOnce(t *testing.T) {
+	g := accountable(policy.CatchUpNone, 0)
+	d, ok := Account(g, nil, true, minutely, "x", t0.Add(30*24*time.Hour))
+	if !ok || len(d.Gaps) != 1 || d.Gaps[0].Count != 30*24*60-20 || len(d.Commit.Writes) != 2 {
+		t.Errorf("%+v: want a month of minutes as one gap", d.Gaps)
+	}
+}
+
+func TestGuardStaysSmallWhateverHappens(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	b.started(0)
+	forever := func(g *Guard) { g.LeaseUntil, g.MaxRunUntil = t0.Add(1e6*time.Hour), t0.Add(1e6*time.Hour) }
+	b.change(forever)
+	deliver := func(from, to int) {
+		for i := from; i < to; i++ {
+			b.now = minute(i)
+			d := b.delivery(i)
+			b.do(Deliver(d, ptr(b.guard()), nil, b.now))
+			b.m.Delete(b.spec.Job, schema.TickSK(d.Tick)) // the guard alone is measured
+		}
+	}
+	deliver(1, 100_000)
+	b.spec.Overlap = policy.Replace
+	deliver(100_000, 110_000)
+	b.change(func(g *Guard) {
+		g.Mark = &Mark{Why: MarkRelease, By: "somebody@example.com: " + fmt.Sprint(t0), At: t0}
+		g.Backlog = &Backlog{Kind: Backfill, Next: t0, To: t0, Left: 1000, Until: t0}
+	})
+	if size := jsonSize(t, b.guard()); size >= 2048 {
+		t.Errorf("the guard has %d bytes after 100,000 skips and 10,000 ticks that waited, want less than 2 KB", size)
+	}
+}
