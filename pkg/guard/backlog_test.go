@@ -1,0 +1,157 @@
+package guard
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+// backfilled has a backfill of three ticks of the hour before tick 0.
+func backfilled(t *testing.T) (b *bench, from Millis) {
+	t.Helper()
+	b = newBench(t, jobOf(policy.Skip))
+	from = t0.Add(-time.Hour)
+	d, err := BackfillJob(b.guard(), from, from.Add(2*time.Minute), 3, b.token(), b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(d)
+	return b, from
+}
+
+// next is the backlog's next tick by a minutely plan, as the engine finds it.
+func (b *bench) next() BacklogTick {
+	p := every(time.Minute)
+	bl := b.guard().Backlog
+	if bl == nil {
+		return BacklogTick{}
+	}
+	at := p.Next(bl.Next - 1)
+	if at > bl.To {
+		return BacklogTick{At: at, Next: bl.To + 1}
+	}
+	return BacklogTick{At: at, Interval: 60, Next: p.Next(at)}
+}
+
+func (b *bench) advanceBacklog(tick BacklogTick) (Decision, bool) {
+	b.t.Helper()
+	d, ok := AdvanceBacklog(b.guard(), tick, b.token(), b.now)
+	return b.do(d), ok
+}
+
+func TestBackfillRunsItsTicksOneByOneOldestFirst(t *testing.T) {
+	b, from := backfilled(t)
+	d, ok := b.advanceBacklog(b.next())
+	if !ok || d.Next == nil {
+		t.Fatalf("%+v: want the first tick started", d)
+	}
+	for i := range 3 {
+		run := *d.Next
+		at := from.Add(time.Duration(i) * time.Minute)
+		if run.Kind != Backfill || run.Tick != TickID(Backfill, at) || run.At != at || run.Attempt != 1 || run.Interval != 60 || run.Delay != int64(b.now-at) {
+			t.Fatalf("run %d: %+v", i, run)
+		}
+		if row := b.rowOf(run.Tick); row == nil || *row != run || b.guard().Run.ID != run.Run || b.guard().Backlog.Left != 2-i {
+			t.Fatalf("row %+v, backlog %+v", row, b.guard().Backlog)
+		}
+		if _, ok := b.advanceBacklog(b.next()); ok {
+			t.Error("a held guard's backlog moved")
+		}
+		b.at(60 * (i + 1))
+		e := b.endOf(run, Succeeded)
+		e.Backlog = b.next()
+		d = b.settle(e)
+	}
+	if g := b.guard(); g.Backlog != nil || g.Run != nil || d.Next != nil || g.TTL == 0 {
+		t.Errorf("guard %+v: want the backlog done", g)
+	}
+}
+
+func TestBacklogPassesOverWhatIsOnRecord(t *testing.T) {
+	b, from := backfilled(t)
+	next := b.next()
+	next.Done = true
+	d, ok := b.advanceBacklog(next)
+	if bl := b.guard().Backlog; !ok || d.Next != nil || bl.Next != from.Add(time.Minute) || bl.Left != 3 {
+		t.Errorf("%+v, backlog %+v: want the cursor moved, nothing started", d, bl)
+	}
+	last := BacklogTick{At: from.Add(2 * time.Minute), Done: true} // nothing planned behind it
+	b.advanceBacklog(last)
+	if bl := b.guard().Backlog; bl.Next <= bl.To {
+		t.Errorf("backlog %+v: want the cursor past its end", bl)
+	}
+}
+
+func TestBacklogEnds(t *testing.T) {
+	_, from := backfilled(t)
+	to := from.Add(2 * time.Minute)
+	until := t0.Add(BackfillWindow)
+	for name, c := range map[string]struct {
+		tick  BacklogTick
+		left  int
+		now   Millis
+		ended bool
+	}{
+		"no tick left":     {BacklogTick{Next: to + 1}, 1, t0, true},
+		"last tick":        {BacklogTick{At: to}, 1, t0, false},
+		"tick past it":     {BacklogTick{At: to + 1}, 1, t0, true},
+		"as many as asked": {BacklogTick{At: from}, 0, t0, true},
+		"last of its time": {BacklogTick{At: from}, 1, until, false},
+		"out of time":      {BacklogTick{At: from}, 1, until + 1, true},
+	} {
+		b, _ := backfilled(t)
+		g := b.guard()
+		g.Backlog.Left = c.left
+		d, ok := AdvanceBacklog(g, c.tick, "x", c.now)
+		if !ok || (d.Guard.Backlog == nil) != c.ended || (d.Next == nil) != c.ended {
+			t.Errorf("%s: %+v: ended, want %v", name, d, c.ended)
+		}
+	}
+}
+
+func TestBacklogWaitsForEverythingElse(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*Guard)
+		tick   BacklogTick
+	}{
+		"held":             {func(g *Guard) { g.Run = &RunRef{} }, BacklogTick{At: 5}},
+		"draining":         {func(g *Guard) { g.DrainUntil = t0 }, BacklogTick{At: 5}},
+		"paused":           {func(g *Guard) { g.Paused = &Pause{} }, BacklogTick{At: 5}},
+		"a tick waits":     {func(g *Guard) { g.Waiting = &Waiting{} }, BacklogTick{At: 5}},
+		"not ready":        {func(g *Guard) { g.Ready = false }, BacklogTick{At: 5}},
+		"none":             {func(g *Guard) { g.Backlog = nil }, BacklogTick{At: 5}},
+		"nobody looked":    {func(*Guard) {}, BacklogTick{}},
+		"live runs beside": {func(g *Guard) { g.Live = 1 }, BacklogTick{At: 5}},
+	} {
+		b, _ := backfilled(t)
+		g := b.guard()
+		c.change(&g)
+		if d, ok := AdvanceBacklog(g, c.tick, "x", t0); ok {
+			t.Errorf("%s: %+v: want the backlog left alone", name, d)
+		}
+	}
+}
+
+func TestWaitingTickGoesBeforeTheBacklog(t *testing.T) {
+	b := newBench(t, jobOf(policy.QueueOne))
+	run := b.started(0)
+	b.at(60).tick(1)
+	d, err := BackfillJob(b.guard(), t0.Add(-time.Hour), t0.Add(-59*time.Minute), 2, "x", b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(d)
+	e := b.endOf(run, Succeeded)
+	e.Backlog = b.next()
+	if d := b.settle(e); d.Next == nil || d.Next.Tick != b.row(1).Tick || b.guard().Backlog.Left != 2 {
+		t.Errorf("next %+v: want the tick that waits", d.Next)
+	}
+}
+
+func TestPlannedTickGoesBeforeTheBacklog(t *testing.T) {
+	b, _ := backfilled(t)
+	if row := b.started(0); row.Kind != Scheduled || b.guard().Backlog.Left != 3 {
+		t.Errorf("row %+v", row)
+	}
+}

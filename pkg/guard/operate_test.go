@@ -1,0 +1,101 @@
+package guard
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+func jsonSize(t *testing.T, v any) int {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(b)
+}
+
+func TestPauseLeavesTheRunAlone(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	run := b.started(0)
+	pause := Pause{By: "me", Why: "upgrade", At: b.now}
+	b.do(PauseJob(b.guard(), pause, "p"))
+	if g := b.guard(); g.Run == nil || g.Run.ID != run.Run || *g.Paused != pause {
+		t.Errorf("guard %+v", g)
+	}
+	b.at(30).settle(b.endOf(run, Succeeded))
+	if g := b.guard(); g.Run != nil || g.TTL != 0 {
+		t.Errorf("guard %+v: want the end on record, and a paused guard kept for good", g)
+	}
+}
+
+func TestResumeStartsNothingAndRefusesWhatIsNotPaused(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	_, err := ResumeJob(b.guard(), "r", b.now)
+	if got := refusedBy(t, err); got != "job cleanup is not paused" {
+		t.Error(got)
+	}
+	b.do(PauseJob(b.guard(), Pause{Until: t0 + 5}, "p"))
+	if _, err := ResumeJob(b.guard(), "r", t0+5); err == nil {
+		t.Error("a pause that is over was resumed")
+	}
+	d, err := ResumeJob(b.guard(), "r", t0+4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(d)
+	if g := b.guard(); g.Paused != nil || g.Run != nil || g.TTL == 0 || d.Next != nil {
+		t.Errorf("guard %+v", g)
+	}
+	run := b.started(0)
+	b.do(PauseJob(b.guard(), Pause{}, "p"))
+	d, _ = ResumeJob(b.guard(), "r", t0)
+	if b.do(d); b.guard().TTL != 0 || b.guard().Run.ID != run.Run {
+		t.Error("a held guard's TTL was set")
+	}
+}
+
+func TestForcedReleaseMarksTheHolderAndRaisesNoFence(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	_, err := ReleaseJob(b.guard(), "me", "stuck", "r", b.now)
+	if got := refusedBy(t, err); !strings.Contains(got, "is free: nothing to release") {
+		t.Error(got)
+	}
+	run := b.started(0)
+	d, err := ReleaseJob(b.guard(), "me", "stuck", "r", b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(d)
+	g := b.guard()
+	if g.Fence != run.Fence || g.Run == nil || *g.Mark != (Mark{Why: MarkRelease, By: "me: stuck", At: b.now}) || !HolderDue(g, b.now) {
+		t.Errorf("guard %+v, mark %+v: want the holder marked and nothing else", g, g.Mark)
+	}
+	if got := b.renewed(beatOf(run)); got != LostLease {
+		t.Errorf("beat of a released run: %v", got)
+	}
+}
+
+func TestBackfillIsOneAtATimeAndNotOfNothing(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	_, err := BackfillJob(b.guard(), t0, t0, 0, "x", b.now)
+	if got := refusedBy(t, err); got != "job cleanup plans no tick from 2026-09-07T02:00:00Z to 2026-09-07T02:00:00Z" {
+		t.Error(got)
+	}
+	d, err := BackfillJob(b.guard(), t0-60_000, t0, 2, "x", b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(d)
+	want := Backlog{Kind: Backfill, Next: t0 - 60_000, To: t0, Left: 2, Until: b.now.Add(30 * 24 * time.Hour)}
+	if g := b.guard(); *g.Backlog != want || g.TTL != 0 {
+		t.Errorf("backlog %+v, want %+v", g.Backlog, want)
+	}
+	_, err = BackfillJob(b.guard(), t0, t0, 1, "x", b.now)
+	if got := refusedBy(t, err); !strings.Contains(got, "has a backfill under way, from 2026-09-07T01:59:00Z to 2026-09-07T02:00:00Z") {
+		t.Error(got)
+	}
+}
