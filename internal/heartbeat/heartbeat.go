@@ -47,20 +47,35 @@ func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (any, error
 		return nil, err
 	}
 	fields := map[string]any{"tick": ev.Tick, "run": ev.Run, "fence": ev.Fence}
+	switch name := Refusal(answer); name {
+	case "":
+		log.Line("INFO", "beat", ev.Job, fields, runningRatio(ev, h.Now()))
+		return schema.BeatReply{LeaseUntil: until.Format(time.RFC3339)}, nil
+	case schema.ErrorLeaseLost:
+		log.Line("ERROR", "lease lost", ev.Job, fields, nil)
+		return nil, ended(name, "the guard of "+ev.Job+" is no longer held by "+ev.Run)
+	case schema.ErrorMaxRunTime:
+		log.Line("ERROR", "maximum run time over", ev.Job, fields, nil)
+		return nil, ended(name, ev.Run+" had its maximum run time")
+	default:
+		log.Line("INFO", "asked to stop", ev.Job, fields, nil)
+		return nil, ended(name, ev.Run+" is replaced by a newer tick")
+	}
+}
+
+// Refusal is the name of the error that ends a run whose beat was answered so, or nothing
+// when the run may go on.
+func Refusal(answer guard.Renewal) string {
 	switch answer {
 	case guard.LostLease:
-		log.Line("ERROR", "lease lost", ev.Job, fields, nil)
-		return nil, ended(schema.ErrorLeaseLost, "the guard of "+ev.Job+" is no longer held by "+ev.Run)
+		return schema.ErrorLeaseLost
 	case guard.HadMaxTime:
-		log.Line("ERROR", "maximum run time over", ev.Job, fields, nil)
-		return nil, ended(schema.ErrorMaxRunTime, ev.Run+" had its maximum run time")
+		return schema.ErrorMaxRunTime
 	case guard.AskedToStop:
-		log.Line("INFO", "asked to stop", ev.Job, fields, nil)
-		return nil, ended(schema.ErrorStop, ev.Run+" is replaced by a newer tick")
+		return schema.ErrorStop
 	case guard.Renewed, guard.Ending:
 	}
-	log.Line("INFO", "beat", ev.Job, fields, runningRatio(ev, h.Now()))
-	return schema.BeatReply{LeaseUntil: until.Format(time.RFC3339)}, nil
+	return ""
 }
 
 // ended is the one form in which Step Functions sees the error's name: the plain value. A

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/engine"
@@ -57,22 +56,9 @@ func (h *Handler) reported(ctx context.Context, event json.RawMessage) (any, err
 	if err := json.Unmarshal(event, &ev); err != nil {
 		return nil, fmt.Errorf("read settle event: %w", err)
 	}
-	end := guard.End{
-		Job: ev.Job, Tick: ev.Tick, Run: ev.Run, Fence: ev.Fence, Attempt: ev.Attempt, Interval: ev.Interval,
-		StartedAt: instant(ev.StartedAt), EndedAt: instant(ev.EndedAt),
-	}
-	switch ev.Status {
-	case schema.RunSucceeded:
-		end.Outcome = guard.Succeeded
-	case schema.RunFailed:
-		if ev.End == nil {
-			return nil, fmt.Errorf("settle %s: a failed run must say how it ended", ev.Run)
-		}
-		end.Outcome = guard.OutcomeOf(ev.End.Error)
-		end.Error, end.Cause = ev.End.Error, ev.End.Cause
-		end.MayLinger = ev.Chain || !guard.OwnError(ev.End.Error)
-	default:
-		return nil, fmt.Errorf("settle %s: status %q: must be %q or %q", ev.Run, ev.Status, schema.RunSucceeded, schema.RunFailed)
+	end, err := Reported(ev)
+	if err != nil {
+		return nil, err
 	}
 	return h.settle(ctx, end)
 }
@@ -84,44 +70,14 @@ func (h *Handler) observed(ctx context.Context, event json.RawMessage) (any, err
 	if err := json.Unmarshal(event, &ev); err != nil {
 		return nil, fmt.Errorf("read status event: %w", err)
 	}
-	name, run, err := schema.ParseExecutionARN(ev.Detail.ExecutionARN)
-	if err != nil {
-		return nil, fmt.Errorf("read status event: %w", err)
-	}
-	job, ours := strings.CutPrefix(name, schema.MachinePrefix(h.Scheduler))
-	if !ours {
-		return nil, fmt.Errorf("status event of machine %q: must be one of scheduler %s", name, h.Scheduler)
-	}
 	if machine.Status(ev.Detail.Status) == machine.Running {
 		return Reply{Outcome: guard.Running}, nil
 	}
-	x := machine.Execution{
-		Status: machine.Status(ev.Detail.Status), Input: ev.Detail.Input,
-		StartedAt: schema.Millis(ev.Detail.StartDate).Time(), StoppedAt: schema.Millis(ev.Detail.StopDate).Time(),
+	end, err := Observed(ctx, h.Machines, h.Scheduler, ev, h.Now)
+	if err != nil {
+		return nil, err
 	}
-	if x.Status == machine.Failed || x.Input == "" { // the event names no error
-		if x, err = h.Machines.Describe(ctx, ev.Detail.ExecutionARN); err != nil {
-			return nil, fmt.Errorf("describe %s: %w", run, err)
-		}
-		if x.Status == machine.Running { // the look is older than the event: a later one tells
-			return nil, fmt.Errorf("describe %s: still %s, but the event says %s", run, x.Status, ev.Detail.Status)
-		}
-	}
-	var in schema.RunInput
-	if err := json.Unmarshal([]byte(x.Input), &in); err != nil || in.Job != job || in.Run != run {
-		return nil, fmt.Errorf("status event of %s: its input is not a run of job %s", run, job)
-	}
-	return h.settle(ctx, h.end(in, x))
-}
-
-func (h *Handler) end(in schema.RunInput, x machine.Execution) guard.End {
-	// Whether the job is a chain is not known here: in doubt its work may go on.
-	s := engine.SightOf(x, true, schema.MillisOf(h.Now()))
-	return guard.End{
-		Job: in.Job, Tick: in.Tick, Run: in.Run, Fence: in.Fence, Attempt: in.Attempt, Interval: in.Interval,
-		Outcome: s.Outcome, Error: s.Error, Cause: s.Cause, MayLinger: s.MayLinger,
-		StartedAt: s.StartedAt, EndedAt: s.EndedAt,
-	}
+	return h.settle(ctx, end)
 }
 
 func (h *Handler) settle(ctx context.Context, end guard.End) (any, error) {
@@ -146,12 +102,4 @@ func (h *Handler) settle(ctx context.Context, end guard.End) (any, error) {
 		}, nil)
 	}
 	return Reply{Outcome: dec.Row.Outcome, Changed: dec.Verdict == guard.Done}, nil
-}
-
-func instant(s string) guard.Millis {
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil {
-		return 0
-	}
-	return schema.MillisOf(t)
 }
