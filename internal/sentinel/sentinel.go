@@ -73,7 +73,7 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (any, error) {
 	if err != nil { // the guards need it less than they need the sweep
 		log.Warn("", "", "schedules not compared", err)
 	}
-	reply, sweepErr := h.sweep(ctx, e, deployed)
+	reply, sweepErr := h.sweep(ctx, e, log, deployed)
 	log.Line("INFO", "sweep", "", map[string]any{"guards": reply.Guards, "failed": reply.Failed, "complete": reply.Complete}, nil)
 	return reply, errors.Join(err, sweepErr)
 }
@@ -113,7 +113,7 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine) (map[string]boo
 
 // sweep goes over the guards from where the last sweep ended, those first of each page that
 // stand in their job's way.
-func (h *Handler) sweep(ctx context.Context, e *engine.Engine, deployed map[string]bool) (Reply, error) {
+func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Writer, deployed map[string]bool) (Reply, error) {
 	until := h.Now().Add(schema.SentinelTimeout - spare)
 	after, err := h.resumePoint(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, deployed map[stri
 			return reply, errors.Join(append(failed, err)...)
 		}
 		for _, g := range urgentFirst(page.Guards, e.Urgent) {
-			if err := h.see(ctx, e, g, deployed); err != nil {
+			if err := h.see(ctx, e, log, g, deployed); err != nil {
 				failed = append(failed, err)
 			}
 			reply.Guards++
@@ -141,7 +141,7 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, deployed map[stri
 	return reply, errors.Join(append(failed, h.setResumePoint(ctx, after))...)
 }
 
-func (h *Handler) see(ctx context.Context, e *engine.Engine, g guard.Guard, deployed map[string]bool) error {
+func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writer, g guard.Guard, deployed map[string]bool) error {
 	if deployed != nil && !deployed[g.Job] {
 		delete(h.known, schema.ScheduleName(h.Scheduler, g.Job))
 		if err := e.Forget(ctx, g); err != nil {
@@ -153,6 +153,7 @@ func (h *Handler) see(ctx context.Context, e *engine.Engine, g guard.Guard, depl
 		}
 		g = *fresh
 	}
+	reportOverdue(log, g, schema.MillisOf(h.Now()))
 	return e.SweepGuard(ctx, g)
 }
 

@@ -18,20 +18,22 @@ const Namespace = "Cronfence"
 // Dimensions is the one dimension set of every metric of a job.
 var Dimensions = []string{"Scheduler", "Job"}
 
-// The metrics of a job. The first five count, RunTime is in seconds, Ratio has no unit.
+// The metrics of a job. The first five count, RunTime and Overdue are in seconds, Ratio has
+// no unit.
 const (
 	Succeeded = "Succeeded"
-	Failed    = "Failed"
+	Failed    = "Failed" // with every success a 0: an alarm on it ends with the next success, not with silence
 	Skipped   = "Skipped"
 	Missed    = "Missed"
 	LeaseLost = "LeaseLost"
 	RunTime   = "RunTime" // of runs that came to an end by themselves
 	Ratio     = "Ratio"   // run time / interval; also while a run goes on
+	Overdue   = "Overdue" // past the expected success; 0 in time and while paused, published by every sweep
 )
 
 var units = map[string]string{
 	Succeeded: "Count", Failed: "Count", Skipped: "Count", Missed: "Count", LeaseLost: "Count",
-	RunTime: "Seconds", Ratio: "None",
+	RunTime: "Seconds", Ratio: "None", Overdue: "Seconds",
 }
 
 // Writer writes one line a decision. It is safe for concurrent use.
@@ -135,7 +137,7 @@ func MetricsOf(row guard.Row) Values {
 	v := Values{}
 	switch row.Outcome {
 	case guard.Succeeded:
-		v[Succeeded] = 1
+		v[Succeeded], v[Failed] = 1, 0
 	case guard.Failed, guard.TimedOut, guard.Aborted:
 		v[Failed] = 1
 	case guard.Skipped:

@@ -65,7 +65,7 @@ func TestOutcomeIsOneLineOfLogAndMetrics(t *testing.T) {
 func TestEachOutcomeCountsAsWhatItIs(t *testing.T) {
 	timed := telemetry.Values{telemetry.RunTime: 45, telemetry.Ratio: 0.75}
 	for o, want := range map[guard.Outcome]telemetry.Values{
-		guard.Succeeded: {telemetry.Succeeded: 1}, guard.Failed: {telemetry.Failed: 1}, guard.TimedOut: {telemetry.Failed: 1},
+		guard.Succeeded: {telemetry.Succeeded: 1, telemetry.Failed: 0}, guard.Failed: {telemetry.Failed: 1}, guard.TimedOut: {telemetry.Failed: 1},
 		guard.Aborted: {telemetry.Failed: 1}, guard.LeaseLost: {telemetry.LeaseLost: 1, telemetry.Failed: 1},
 		guard.Skipped: {telemetry.Skipped: 1}, guard.Expired: {telemetry.Missed: 1}, guard.Abandoned: {telemetry.Missed: 1},
 		guard.Coalesced: {}, guard.Replaced: {}, guard.Running: {}, guard.Queued: {},

@@ -52,6 +52,7 @@ func claimNeeds(d Delivery, now Millis) needs {
 		"lastSuccessAt": dontCare,
 		"last":          dontCare,
 		"paused":        {op: Missing},
+		"resumedAt":     dontCare,
 		"backlog":       {op: Missing},
 		"spec":          dontCare, // its hash speaks for it
 		"specHash":      {op: Is, value: d.Spec.Hash()},
@@ -121,6 +122,7 @@ func settleNeeds(e End) needs {
 		"lastSuccessAt": dontCare,
 		"last":          dontCare,
 		"paused":        {op: Missing}, // a paused guard is kept for good
+		"resumedAt":     dontCare,
 		"backlog":       {op: Missing},
 		"spec":          dontCare, // no drain and no retry
 		"specHash":      dontCare,

@@ -63,7 +63,7 @@ func anyGuard(t *rapid.T, spec schema.Spec) Guard {
 		Job: spec.Job, Version: int64(near("version")), Fence: int64(near("fence")),
 		Ready: rapid.IntRange(0, 9).Draw(t, "ready") > 0, ReadyAt: near("readyAt"),
 		DrainUntil: near("drain"), Live: rapid.SampledFrom([]int64{0, 0, 1}).Draw(t, "live"),
-		LastTick: near("lastTick"), LastSuccessAt: near("success"),
+		LastTick: near("lastTick"), LastSuccessAt: near("success"), ResumedAt: near("resumed"),
 		Spec: &seen, SpecHash: seen.Hash(), SpecSince: near("since"), TTL: rapid.SampledFrom([]int64{0, 5}).Draw(t, "ttl"),
 	}
 	rarely := func(label string) bool { return rapid.IntRange(0, 5).Draw(t, label) == 0 }

@@ -126,8 +126,8 @@ func create(d Delivery, now Millis) Decision {
 // seenTick returns the guard with the tick recorded, the spec it came with, and without a
 // pause that is over.
 func (g Guard) seenTick(d Delivery, now Millis) Guard {
-	if !g.paused(now) {
-		g.Paused = nil
+	if g.Paused != nil && !g.paused(now) {
+		g.Paused, g.ResumedAt = nil, g.Paused.Until
 	}
 	if d.Kind != Scheduled {
 		return g

@@ -28,7 +28,7 @@ func ResumeJob(g Guard, token string, now Millis) (Decision, error) {
 		return Decision{}, refusal("job %s is not paused", g.Job)
 	}
 	want := g
-	want.Paused = nil
+	want.Paused, want.ResumedAt = nil, now
 	if want.Run == nil {
 		want.TTL = guardTTL(now, 0)
 	}

@@ -43,7 +43,9 @@ type Guard struct {
 	LastSuccessAt Millis   `json:"lastSuccessAt,omitempty"`
 	Last          *LastRun `json:"last,omitempty"`
 
-	Paused  *Pause   `json:"paused,omitempty"`
+	Paused    *Pause `json:"paused,omitempty"`
+	ResumedAt Millis `json:"resumedAt,omitempty"` // when the last pause ended: since then a success is expected
+
 	Backlog *Backlog `json:"backlog,omitempty"` // ticks to run one by one whenever nothing else does
 
 	Spec      *schema.Spec `json:"spec,omitempty"` // as last seen with a tick

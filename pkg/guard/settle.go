@@ -107,6 +107,9 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 		left := *g
 		left.Live--
 		left.TTL = guardTTL(now, e.Interval)
+		if e.Outcome == Succeeded {
+			left.LastSuccessAt = max(left.LastSuccessAt, want.EndedAt)
+		}
 		d.Commit = exact(e.Token, *g, left, rowWrite)
 		d.Guard = g.Apply(d.Commit.Writes[0].Patch)
 		return d

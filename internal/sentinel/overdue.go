@@ -1,0 +1,56 @@
+package sentinel
+
+import (
+	"time"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/internal/telemetry"
+	"github.com/cronfence/cronfence/pkg/guard"
+)
+
+// Overdue is how long ago a job's next success should have been on record. The first tick
+// planned after the last success is expected to have succeeded after its maximum run time,
+// and so much later as is no trouble yet: two intervals, and never more than the time in
+// which the tick may still come. expected is zero where no success is: the job is paused, or
+// its schedule plans no further tick. It is false for a job without a schedule.
+func Overdue(g guard.Guard, now guard.Millis) (overdue time.Duration, expected guard.Millis, ok bool) {
+	if g.Spec == nil || g.SpecHash == "" {
+		return 0, 0, false
+	}
+	plan, err := engine.PlannedBy(g)
+	if err != nil { // the sweep of the same guard reports it
+		return 0, 0, false
+	}
+	// Not before the spec was changed, as for missed ticks, and not while the job was paused.
+	since := max(g.LastSuccessAt, g.SpecSince, g.ResumedAt)
+	if p := g.Paused; p != nil {
+		if p.Until == 0 || now < p.Until {
+			return 0, 0, true
+		}
+		since = max(since, p.Until)
+	}
+	tick := plan.Next(since)
+	if tick == 0 {
+		return 0, 0, true
+	}
+	late := g.Spec.Window()
+	if interval := plan.Interval(tick.Time()); interval > 0 {
+		late = min(late, 2*interval)
+	}
+	expected = tick.Add(g.Spec.MaxRun() + late)
+	return max(0, now.Sub(expected)), expected, true
+}
+
+// reportOverdue publishes the gauge that tells of a job by which nothing happens any more: no
+// alarm on the job's own metrics could look back far enough.
+func reportOverdue(log *telemetry.Writer, g guard.Guard, now guard.Millis) {
+	overdue, expected, ok := Overdue(g, now)
+	if !ok {
+		return
+	}
+	fields := map[string]any{"lastSuccessAt": g.LastSuccessAt.String()}
+	if expected != 0 {
+		fields["expected"] = expected.String()
+	}
+	log.Line("INFO", "overdue", g.Job, fields, telemetry.Values{telemetry.Overdue: overdue.Seconds()})
+}
