@@ -1,6 +1,7 @@
 package cronfence_test
 
 import (
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -53,7 +54,10 @@ func TestScheduleDeliversTicksToTheDispatcher(t *testing.T) {
 			}
 		}
 	}
-	f.main.has(t, "AWS::Scheduler::ScheduleGroup", map[string]any{"Name": "cronfence-shop"})
+	group := f.main.named(t, "AWS::Scheduler::ScheduleGroup", "Name", "cronfence-shop")
+	if tags := fmt.Sprint(group.Properties["Tags"]); !strings.Contains(tags, schema.TagTable) || !strings.Contains(tags, "SchedulerTable") {
+		t.Errorf("tags %s: want %s to name the table", tags, schema.TagTable)
+	}
 }
 
 func TestSchedulesWaitForWhatTheyInvoke(t *testing.T) {

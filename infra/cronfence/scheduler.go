@@ -68,6 +68,8 @@ func NewScheduler(scope constructs.Construct, id string, props *SchedulerProps) 
 	s.deadLetters = s.newDeadLetters()
 	s.group = awsscheduler.NewCfnScheduleGroup(s, jsii.String("Group"), &awsscheduler.CfnScheduleGroupProps{
 		Name: jsii.String(schema.GroupName(s.name)),
+		// The command line finds the table by it.
+		Tags: &[]*awscdk.CfnTag{{Key: jsii.String(schema.TagTable), Value: s.table.TableName()}},
 	})
 	s.newFunctions(props)
 	s.newStatusRule()

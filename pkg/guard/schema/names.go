@@ -13,6 +13,10 @@ func GroupName(scheduler string) string { return GroupPrefix + scheduler }
 // GroupPrefix is what the names of all schedulers' groups begin with.
 const GroupPrefix = "cronfence-"
 
+// TagTable is the tag of a scheduler's group of schedules that names the scheduler's table:
+// whoever may list groups finds the records.
+const TagTable = "cronfence:table"
+
 // maxScheduleName is EventBridge Scheduler's limit.
 const maxScheduleName = 64
 
