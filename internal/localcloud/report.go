@@ -137,7 +137,9 @@ func problems(job string, ticks []string, rows []guard.Row, interrupted bool) []
 		}
 	}
 	for tick := range byTick {
-		found = append(found, fmt.Sprintf("tick %s of %s is in the ledger and was never delivered", tick, job))
+		if kind, _ := guard.KindOf(tick); kind == guard.Scheduled { // of the others nothing is delivered
+			found = append(found, fmt.Sprintf("tick %s of %s is in the ledger and was never delivered", tick, job))
+		}
 	}
 	slices.SortFunc(found, strings.Compare)
 	return found
