@@ -1,0 +1,200 @@
+package ops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+// Pause implements Operator.
+func (d *Direct) Pause(ctx context.Context, r PauseRequest) (Status, error) {
+	p := guard.Pause{By: r.By, Why: r.Reason}
+	if r.For > 0 {
+		p.Until = d.now().Add(r.For)
+	}
+	g, err := d.Engine.Pause(ctx, r.Job, p)
+	if err != nil {
+		return Status{}, d.explain(ctx, err)
+	}
+	return d.status(ctx, g)
+}
+
+// Resume implements Operator.
+func (d *Direct) Resume(ctx context.Context, job string) (Status, error) {
+	g, err := d.Engine.Resume(ctx, job)
+	if err != nil {
+		return Status{}, d.explain(ctx, err)
+	}
+	return d.status(ctx, g)
+}
+
+// Release implements Operator.
+func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, error) {
+	g, _, err := d.Engine.Release(ctx, r.Job, r.By, r.Reason)
+	var refused *guard.Refusal
+	if errors.As(err, &refused) && draining(g, d.now()) {
+		err = refusal("the guard of job %s is not held: work of its last run may go on until %s, and nothing can cut that short", r.Job, g.DrainUntil)
+	}
+	if err != nil {
+		return ReleaseResult{}, d.explain(ctx, err)
+	}
+	s, err := d.status(ctx, g)
+	if err != nil {
+		return ReleaseResult{}, err
+	}
+	res := ReleaseResult{Status: s}
+	switch {
+	case g.Run != nil && g.Mark != nil && g.Mark.Why == guard.MarkRelease:
+		res.Released, res.Tick = g.Run.ID, g.Run.Tick
+		res.Message = fmt.Sprintf("run %s is marked and stopped; the guard of %s comes free once it has ended", res.Released, r.Job)
+	case g.Last != nil:
+		res.Released, res.Tick, res.Ended = g.Last.Run, g.Last.Tick, true
+		res.Message = fmt.Sprintf("run %s is ended; the guard of %s is %s", res.Released, r.Job, s.State)
+		if s.Holder != nil {
+			res.Message += " by run " + s.Holder.Run
+		} else if s.State == Draining {
+			res.Message += fmt.Sprintf(": its work may go on until %s", g.DrainUntil)
+		}
+	}
+	return res, nil
+}
+
+// Run implements Operator.
+func (d *Direct) Run(ctx context.Context, r RunRequest) (RunResult, error) {
+	g, err := d.guardOf(ctx, r.Job)
+	if err != nil {
+		return RunResult{}, err
+	}
+	why, err := whyRun(r, g)
+	if err != nil {
+		return RunResult{}, err
+	}
+	var tick string
+	res, err := d.Engine.Run(ctx, r.Job, why, func(delivery *guard.Delivery) {
+		delivery.Overlap, tick = r.Overlap, delivery.Tick
+	})
+	if err != nil {
+		return RunResult{}, d.notDelivered(ctx, r.Job, tick, err)
+	}
+	if res.Verdict == guard.Duplicate {
+		return RunResult{}, fmt.Errorf("run %s: another run was asked for in the same millisecond: try again", r.Job)
+	}
+	row := res.Row
+	if res.Verdict == guard.Start && !res.Sent { // it may have ended already, refused by Step Functions
+		if now, err := d.Engine.Store.Row(ctx, r.Job, tick); err == nil && now != nil {
+			row = *now
+		}
+	}
+	return d.runResult(ctx, row, res.Sent, r.Overlap)
+}
+
+// whyRun is what the record says of a manual run, and refuses what no override can do.
+func whyRun(r RunRequest, g guard.Guard) (string, error) {
+	why := "asked for by " + r.By
+	if r.Reason != "" {
+		why += ": " + r.Reason
+	}
+	if r.Overlap == nil || g.Spec == nil {
+		return why, nil
+	}
+	if *r.Overlap == policy.Allow && (g.Spec.Beats || g.Spec.Fenced) {
+		return "", refusal("overlap allow: runs of job %s renew a lease or check a fence, which a run beside the guard does not have; wait for the holder, see `cronfence status %s`, or use --overlap queue-one", r.Job, r.Job)
+	}
+	return fmt.Sprintf("%s; overlap %s in the place of %s", why, *r.Overlap, g.Spec.Overlap), nil
+}
+
+// notDelivered says of a delivery that failed whether the run is on record all the same.
+func (d *Direct) notDelivered(ctx context.Context, job, tick string, err error) error {
+	var unknown *engine.ErrUnknownJob
+	if errors.As(err, &unknown) || tick == "" {
+		return d.explain(ctx, err)
+	}
+	row, readErr := d.Engine.Store.Row(ctx, job, tick)
+	if readErr != nil || row == nil || row.Outcome != guard.Running {
+		return err
+	}
+	return fmt.Errorf("%w; run %s is on record: the sentinel starts it by %s, or records it as Abandoned", err, row.Run, row.StartBy)
+}
+
+func (d *Direct) runResult(ctx context.Context, row guard.Row, sent bool, overlap *policy.Overlap) (RunResult, error) {
+	e := entryOf(d.Name, row)
+	res := RunResult{
+		Scheduler: d.Name, Job: row.Job, Tick: row.Tick, Outcome: row.Outcome, Run: row.Run, Fence: row.Fence, Holder: e.Holder,
+		Refused: row.Outcome == guard.Skipped || row.Outcome == guard.Coalesced || row.Outcome == guard.Expired,
+	}
+	if !res.Refused && row.Outcome != guard.Queued {
+		res.Message = startedText(row, sent)
+		return res, nil
+	}
+	g, err := d.guardOf(ctx, row.Job)
+	if err != nil {
+		return res, err
+	}
+	now := d.now()
+	switch {
+	case row.Outcome == guard.Queued:
+		res.Message = fmt.Sprintf("%s waits for the guard: %s", row.Tick, blockerText(row))
+		if w := g.Waiting; w != nil && w.Tick == row.Tick {
+			res.Message += fmt.Sprintf("; it starts when the guard comes free, until %s at the latest", w.Deadline)
+		}
+	case paused(g, now) && row.Holder == nil && row.Outcome == guard.Skipped:
+		res.Message = fmt.Sprintf("job %s is %s; `cronfence resume %s` ends the pause", row.Job, pauseText(*g.Paused), row.Job)
+	case row.Why == guard.WhyBlocked:
+		res.Message = fmt.Sprintf("the guard of %s was made anew and is not trusted before %s; try again then", row.Job, g.ReadyAt.Add(guard.Margin))
+	default:
+		res.Message = fmt.Sprintf("job %s was not run: %s; %s", row.Job, blockerText(row), advice(row, g, overlap))
+	}
+	return res, nil
+}
+
+func startedText(row guard.Row, sent bool) string {
+	switch {
+	case row.Outcome.Final():
+		text := fmt.Sprintf("run %s ended as %s", row.Run, row.Outcome)
+		if row.Error != "" {
+			text += ": " + row.Error
+		}
+		if row.Cause != "" {
+			text += ": " + row.Cause
+		}
+		return text
+	case !sent:
+		return fmt.Sprintf("run %s is on record and not started yet: the sentinel starts it by %s", row.Run, row.StartBy)
+	}
+	return fmt.Sprintf("run %s started", row.Run)
+}
+
+// blockerText names what stood in a run's way, and since when.
+func blockerText(row guard.Row) string {
+	h := row.Holder
+	if h == nil {
+		return row.Why
+	}
+	held := time.Duration(h.HeldFor) * time.Millisecond
+	since := row.ClaimedAt.Add(-held)
+	if h.Draining {
+		return fmt.Sprintf("work of run %s, which ended at %s, may go on until %s", h.Run, since, h.Until)
+	}
+	text := fmt.Sprintf("run %s holds the guard since %s, for %s, with a lease until %s", h.Run, since, span(held), h.Until)
+	if row.Outcome == guard.Coalesced {
+		text = row.Why + ", and " + text
+	}
+	return text
+}
+
+// advice says what to do about a run that was not let in.
+func advice(row guard.Row, g guard.Guard, overlap *policy.Overlap) string {
+	switch h := row.Holder; {
+	case h != nil && h.Draining:
+		return "run it again then"
+	case overlap == nil && g.Spec != nil && g.Spec.Overlap == policy.Skip:
+		return "run it again after its end, or wait for that with --overlap queue-one"
+	default:
+		return fmt.Sprintf("run it again after its end, see `cronfence status %s`", row.Job)
+	}
+}

@@ -1,0 +1,55 @@
+package devapi
+
+import (
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// access says who may ask and who may change something.
+type access struct {
+	token    string
+	loopback bool // the server listens on loopback only
+	next     http.Handler
+}
+
+// ServeHTTP lets a request through or answers why not.
+func (a access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if !a.hostAllowed(r.Host) {
+		deny(w, http.StatusMisdirectedRequest, "host "+quote(r.Host)+": must be an address of this machine or localhost")
+		return
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		if origin := r.Header.Get("Origin"); origin != "http://"+r.Host {
+			deny(w, http.StatusForbidden, "origin "+quote(origin)+": must be http://"+r.Host)
+			return
+		}
+		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		if subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) != 1 {
+			deny(w, http.StatusUnauthorized, "the token is missing or wrong: it is in the file that this server left for its user")
+			return
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	}
+	a.next.ServeHTTP(w, r)
+}
+
+// hostAllowed accepts addresses and localhost: a name could be somebody else's, pointed here.
+func (a access) hostAllowed(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	host = strings.Trim(host, "[]")
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && (ip.IsLoopback() || !a.loopback)
+}
+
+func deny(w http.ResponseWriter, status int, why string) {
+	writeProblem(w, status, problem{Kind: kindDenied, Message: why})
+}

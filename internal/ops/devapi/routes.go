@@ -1,0 +1,168 @@
+package devapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/ops"
+	"github.com/cronfence/cronfence/pkg/guard"
+)
+
+// routes answers over operators, one a scheduler.
+func routes(operators map[string]ops.Operator) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+prefix, func(w http.ResponseWriter, _ *http.Request) {
+		writeJSON(w, http.StatusOK, schedulers{slices.Sorted(maps.Keys(operators))})
+	})
+	handle := func(pattern string, f func(op ops.Operator, w http.ResponseWriter, r *http.Request) error) {
+		method, path, _ := strings.Cut(pattern, " ")
+		mux.HandleFunc(method+" "+prefix+"/{scheduler}"+path, func(w http.ResponseWriter, r *http.Request) {
+			op, ok := operators[r.PathValue("scheduler")]
+			if !ok {
+				writeError(w, badRequest{fmt.Errorf("scheduler %q is not in the local cloud", r.PathValue("scheduler"))})
+				return
+			}
+			if err := f(op, w, r); err != nil {
+				writeError(w, err)
+			}
+		})
+	}
+	handle("GET /jobs", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		stream(w, op.Jobs(r.Context()))
+		return nil
+	})
+	handle("GET /jobs/{job}/history", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		q, err := historyQuery(r.PathValue("job"), r.URL.Query())
+		if err == nil {
+			stream(w, op.History(r.Context(), q))
+		}
+		return err
+	})
+	handle("GET /jobs/{job}", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		return answer(w)(op.Status(r.Context(), r.PathValue("job")))
+	})
+	handle("GET /jobs/{job}/ticks/{tick}", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		return answer(w)(op.Tick(r.Context(), r.PathValue("job"), r.PathValue("tick")))
+	})
+	handle("GET /jobs/{job}/ticks/{tick}/why", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		return answer(w)(op.Why(r.Context(), r.PathValue("job"), r.PathValue("tick")))
+	})
+	handle("POST /jobs/{job}/run", act(func(ctx context.Context, op ops.Operator, job string, q ops.RunRequest) (any, error) {
+		q.Job = job
+		return op.Run(ctx, q)
+	}))
+	handle("POST /jobs/{job}/pause", act(func(ctx context.Context, op ops.Operator, job string, q ops.PauseRequest) (any, error) {
+		q.Job = job
+		return op.Pause(ctx, q)
+	}))
+	handle("POST /jobs/{job}/resume", act(func(ctx context.Context, op ops.Operator, job string, _ struct{}) (any, error) {
+		return op.Resume(ctx, job)
+	}))
+	handle("POST /jobs/{job}/release", act(func(ctx context.Context, op ops.Operator, job string, q ops.ReleaseRequest) (any, error) {
+		q.Job = job
+		return op.Release(ctx, q)
+	}))
+	return mux
+}
+
+// act reads the request's body and answers with what came of it.
+func act[Q any](do func(ctx context.Context, op ops.Operator, job string, q Q) (any, error)) func(ops.Operator, http.ResponseWriter, *http.Request) error {
+	return func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		var q Q
+		d := json.NewDecoder(r.Body)
+		d.DisallowUnknownFields()
+		if err := d.Decode(&q); err != nil {
+			return badRequest{fmt.Errorf("read request: %w", err)}
+		}
+		return answer(w)(do(r.Context(), op, r.PathValue("job"), q))
+	}
+}
+
+// answer writes a value unless there is an error, which it returns.
+func answer(w http.ResponseWriter) func(v any, err error) error {
+	return func(v any, err error) error {
+		if err == nil {
+			writeJSON(w, http.StatusOK, v)
+		}
+		return err
+	}
+}
+
+// historyQuery reads a query string; the zero values select everything.
+func historyQuery(job string, v url.Values) (q ops.HistoryQuery, err error) {
+	q = ops.HistoryQuery{Job: job, Outcome: guard.Outcome(v.Get("outcome"))}
+	if since := v.Get("since"); since != "" {
+		if q.Since, err = time.Parse(time.RFC3339, since); err != nil {
+			return q, badRequest{err}
+		}
+	}
+	if last := v.Get("last"); last != "" {
+		if q.Last, err = time.ParseDuration(last); err != nil {
+			return q, badRequest{err}
+		}
+	}
+	return q, nil
+}
+
+// stream writes a sequence, a line a value. What has been written stands when an error comes:
+// the error is the last line.
+func stream[T any](w http.ResponseWriter, seq iter.Seq2[T, error]) {
+	w.Header().Set("Content-Type", lines)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	for v, err := range seq {
+		l := line[T]{Value: &v}
+		if err != nil {
+			p, _ := problemOf(err)
+			l = line[T]{Error: &p}
+		}
+		if e.Encode(l) != nil || err != nil {
+			return // in the first case nobody listens any more
+		}
+	}
+}
+
+// badRequest is an error that is the asker's.
+type badRequest struct{ error }
+
+func problemOf(err error) (problem, int) {
+	p := problem{Kind: kindFailed, Message: err.Error()}
+	var refused *guard.Refusal
+	var bad badRequest
+	switch {
+	case errors.As(err, &p.Unknown):
+		p.Kind = kindUnknown
+		return p, http.StatusNotFound
+	case errors.As(err, &refused):
+		p.Kind = kindRefused
+		return p, http.StatusConflict
+	case errors.As(err, &bad):
+		p.Kind = kindBad
+		return p, http.StatusBadRequest
+	}
+	return p, http.StatusInternalServerError
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	p, status := problemOf(err)
+	writeProblem(w, status, p)
+}
+
+func writeProblem(w http.ResponseWriter, status int, p problem) { writeJSON(w, status, p) }
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // a client that went away
+}

@@ -1,0 +1,211 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+const historyPage = 200
+
+// behindDigits sorts behind every id that begins with a digit, and so with a year.
+const behindDigits = ":"
+
+// History implements Operator.
+func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		if _, err := d.guardOf(ctx, q.Job); err != nil {
+			yield(Entry{}, err)
+			return
+		}
+		since := schema.MillisOf(q.Since)
+		if q.Last > 0 {
+			since = max(since, d.now().Add(-q.Last))
+		}
+		for e, err := range d.history(ctx, q.Job, since, historyPage) {
+			if err == nil && q.Outcome != "" && e.Outcome != q.Outcome {
+				continue
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// history yields everything on record of a job since an instant, newest first by planned
+// time. Each kind of tick has ids of its own, ordered by time, so there is one sequence of
+// each to merge.
+func (d *Direct) history(ctx context.Context, job string, since guard.Millis, page int) iter.Seq2[Entry, error] {
+	return merged(
+		d.scheduled(ctx, job, since, page),
+		d.ofKind(ctx, job, guard.Manual, since, page),
+		d.ofKind(ctx, job, guard.Backfill, since, page),
+		d.ofKind(ctx, job, guard.CatchUp, since, page),
+	)
+}
+
+// scheduled yields planned ticks and, between them, the gaps. A page of ticks spans a range of
+// ids, and the gaps of that range are read with it.
+func (d *Direct) scheduled(ctx context.Context, job string, since guard.Millis, page int) iter.Seq2[Entry, error] {
+	from := idSince(guard.Scheduled, since)
+	return func(yield func(Entry, error) bool) {
+		high := behindDigits
+		for rows, err := range d.pages(ctx, guard.RowQuery{Job: job, From: from, To: behindDigits, Newest: true, Limit: page}) {
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			low := from
+			if rows.Next != "" {
+				low = rows.Rows[len(rows.Rows)-1].Tick
+			}
+			entries, err := d.withGaps(ctx, job, rows.Rows, low, high)
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if high = low; !yieldSince(entries, since, yield) {
+				return
+			}
+		}
+	}
+}
+
+// withGaps merges ticks with the gaps in a range of ids, its high end excluded: a gap there
+// was shown with the page before.
+func (d *Direct) withGaps(ctx context.Context, job string, rows []guard.Row, low, high string) ([]Entry, error) {
+	gaps, err := d.Engine.Store.Gaps(ctx, job, low, high, 0)
+	if err != nil {
+		return nil, fmt.Errorf("read gaps of %s: %w", job, err)
+	}
+	entries := make([]Entry, 0, len(rows)+len(gaps))
+	for _, r := range rows {
+		entries = append(entries, entryOf(d.Name, r))
+	}
+	for _, gap := range gaps {
+		if e := gapEntry(d.Name, gap); e.Tick != high {
+			entries = append(entries, e)
+		}
+	}
+	slices.SortStableFunc(entries, func(a, b Entry) int { return b.At.Compare(a.At) })
+	return entries, nil
+}
+
+// ofKind yields ticks of a kind other than scheduled.
+func (d *Direct) ofKind(ctx context.Context, job string, k guard.Kind, since guard.Millis, page int) iter.Seq2[Entry, error] {
+	q := guard.RowQuery{Job: job, From: idSince(k, since), To: string(k) + "-" + behindDigits, Newest: true, Limit: page}
+	return func(yield func(Entry, error) bool) {
+		for rows, err := range d.pages(ctx, q) {
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			var entries []Entry
+			for _, r := range rows.Rows {
+				entries = append(entries, entryOf(d.Name, r))
+			}
+			if !yieldSince(entries, since, yield) {
+				return
+			}
+		}
+	}
+}
+
+// pages yields a query's pages; only the last one may be without rows.
+func (d *Direct) pages(ctx context.Context, q guard.RowQuery) iter.Seq2[guard.RowPage, error] {
+	return func(yield func(guard.RowPage, error) bool) {
+		for {
+			page, err := d.Engine.Store.Rows(ctx, q)
+			if err != nil {
+				yield(page, fmt.Errorf("query ticks of %s: %w", q.Job, err))
+				return
+			}
+			q.After = page.Next
+			if len(page.Rows) == 0 && page.Next != "" {
+				continue
+			}
+			if !yield(page, nil) || page.Next == "" {
+				return
+			}
+		}
+	}
+}
+
+// idSince is the smallest id of a kind that is planned at or after an instant.
+func idSince(k guard.Kind, since guard.Millis) string {
+	switch {
+	case since == 0 && k == guard.Scheduled:
+		return "0"
+	case since == 0:
+		return string(k) + "-"
+	case k == guard.Manual:
+		return guard.ManualID(since)
+	}
+	return guard.TickID(k, since) // to the second: yieldSince looks at the milliseconds
+}
+
+func yieldSince(entries []Entry, since guard.Millis, yield func(Entry, error) bool) bool {
+	first := since.Time()
+	for _, e := range entries {
+		if (since == 0 || !e.At.Before(first)) && !yield(e, nil) {
+			return false
+		}
+	}
+	return true
+}
+
+// merged merges sequences that are each ordered newest first.
+func merged(sequences ...iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		type head struct {
+			entry Entry
+			next  func() (Entry, error, bool)
+		}
+		var heads []*head
+		for _, seq := range sequences {
+			next, stop := iter.Pull2(seq)
+			defer stop()
+			e, err, ok := next()
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			if ok {
+				heads = append(heads, &head{e, next})
+			}
+		}
+		for len(heads) > 0 {
+			newest := 0
+			for i, h := range heads {
+				if h.entry.At.After(heads[newest].entry.At) {
+					newest = i
+				}
+			}
+			h := heads[newest]
+			if !yield(h.entry, nil) {
+				return
+			}
+			e, err, ok := h.next()
+			switch {
+			case err != nil:
+				yield(Entry{}, err)
+				return
+			case ok:
+				h.entry = e
+			default:
+				heads = slices.Delete(heads, newest, newest+1)
+			}
+		}
+	}
+}
+
+// Outcomes are all outcomes, for --outcome.
+var Outcomes = []guard.Outcome{
+	guard.Succeeded, guard.Failed, guard.TimedOut, guard.Aborted, guard.Replaced, guard.LeaseLost, guard.Skipped,
+	guard.Coalesced, guard.Expired, guard.Missed, guard.Abandoned, guard.Running, guard.Queued,
+}

@@ -1,0 +1,94 @@
+// Package ops is what operators do: see what is and what was, have a tick explained, and
+// act - run, pause, resume, release - through the guard and on the record.
+//
+// An Operator is one scheduler. Direct works on its records, wherever they are: package
+// awsops finds those of a deployed scheduler, package devapi speaks to a running `cronfence
+// dev`. What an Operator returns is what --json writes: fields are added, never renamed.
+package ops
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+// Operator is what can be asked of one scheduler. A job that it does not know is an
+// *UnknownJobError; what cannot be done now is a *guard.Refusal.
+type Operator interface {
+	// Jobs yields all jobs by name, as they are read.
+	Jobs(ctx context.Context) iter.Seq2[Job, error]
+	// Status is what is known of a job now.
+	Status(ctx context.Context, job string) (Status, error)
+	// History yields a job's ticks, the newest first by planned time, as they are read.
+	History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, error]
+	// Tick is a tick's entry in the ledger, or nil when it has none.
+	Tick(ctx context.Context, job, tick string) (*Entry, error)
+	// Why explains what a tick did, or why nothing is known of it.
+	Why(ctx context.Context, job, tick string) (Explanation, error)
+
+	// Run asks for a run now, through the guard. That it was skipped is no error: the result
+	// says so.
+	Run(ctx context.Context, r RunRequest) (RunResult, error)
+	// Pause has the job's ticks skipped.
+	Pause(ctx context.Context, r PauseRequest) (Status, error)
+	// Resume ends a pause and starts nothing.
+	Resume(ctx context.Context, job string) (Status, error)
+	// Release stops whoever holds the guard and frees it once that run has ended.
+	Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, error)
+}
+
+// HistoryQuery selects ticks of a job. The zero values select all of them.
+type HistoryQuery struct {
+	Job     string
+	Since   time.Time     // planned at or after
+	Last    time.Duration // planned within so long before now
+	Outcome guard.Outcome // with this outcome only
+}
+
+// RunRequest asks for a run now.
+type RunRequest struct {
+	Job     string          `json:"-"`
+	By      string          `json:"by"`
+	Reason  string          `json:"reason,omitempty"`
+	Overlap *policy.Overlap `json:"overlap,omitempty"` // in the place of the job's own policy; nil keeps it
+}
+
+// RunResult is what a request to run came to.
+type RunResult struct {
+	Scheduler string        `json:"scheduler"`
+	Job       string        `json:"job"`
+	Tick      string        `json:"tick"`    // of its own kind: it eats no planned tick
+	Outcome   guard.Outcome `json:"outcome"` // so far
+	Run       string        `json:"run,omitempty"`
+	Fence     int64         `json:"fence,omitempty"`
+	Refused   bool          `json:"refused"` // it is on record as skipped and will not run
+	Message   string        `json:"message"` // one line: what happened and, if refused, what to do
+	Holder    *Blocker      `json:"holder,omitempty"`
+}
+
+// PauseRequest asks for a pause.
+type PauseRequest struct {
+	Job    string        `json:"-"`
+	By     string        `json:"by"`
+	Reason string        `json:"reason"`
+	For    time.Duration `json:"for,omitempty"` // 0: until somebody resumes the job
+}
+
+// ReleaseRequest asks for the holder's end.
+type ReleaseRequest struct {
+	Job    string `json:"-"`
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+// ReleaseResult is what a forced release came to.
+type ReleaseResult struct {
+	Released string `json:"released"` // the run
+	Tick     string `json:"tick"`
+	Ended    bool   `json:"ended"` // false: it is marked and stopped, the guard comes free once it has ended
+	Message  string `json:"message"`
+	Status   Status `json:"status"` // of the job, afterwards
+}
