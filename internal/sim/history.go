@@ -138,10 +138,18 @@ func (h *history) learnGuard(o *observation) {
 		case g.Run != nil && g.Fence == r.fence && g.Run.ID == r.run:
 			r.lease, r.maxUntil = g.LeaseUntil, g.MaxRunUntil
 			r.marked = r.marked || g.Mark != nil
-			r.askedBy = g.StopDeadline
+			r.ask(g.StopDeadline, o.at)
 		case !r.orphaned: // one whose guard was deleted is given up with its row
 			r.left = true
 		}
+	}
+}
+
+// ask notes until when the run may end by itself. A request that is withdrawn once that is over
+// may have been answered already.
+func (r *runRecord) ask(deadline, now Millis) {
+	if deadline != 0 || r.askedBy > now+margin/2 {
+		r.askedBy = deadline
 	}
 }
 
@@ -200,6 +208,16 @@ func (h *history) recorded(at Millis) bool {
 // alive tells whether some run was claimed, is going on or has not quite ended.
 func (h *history) alive() bool { return len(h.opened) > 0 || len(h.open) > 0 || len(h.working) > 0 }
 
+// atRest tells whether nothing is left to be done: every tick has its outcome, the guard is
+// free and nothing runs.
+func (h *history) atRest(w *World) bool {
+	g := w.guard
+	if h.alive() || g == nil || !g.Ready || g.Run != nil || g.Waiting != nil || g.Backlog != nil {
+		return false
+	}
+	return !slices.ContainsFunc(h.expected, func(at Millis) bool { return at >= g.SpecSince && !h.recorded(at) })
+}
+
 // someRow draws a row to be deleted, most often one of the newest.
 func (h *history) someRow(w *World) (string, bool) {
 	page, err := w.mem.Rows(context.Background(), guard.RowQuery{Job: simJob, Newest: true, Limit: 1 + w.rng.IntN(3)})
@@ -215,13 +233,13 @@ func (h *history) someRow(w *World) (string, bool) {
 // no other, is exempt from then on.
 func (h *history) forgetRow(w *World, tick string) {
 	delete(h.queued, tick)
-	_, at := guard.KindOf(tick)
+	kind, at := guard.KindOf(tick)
 	g := w.guard
 	_, over := h.finals[tick]
 	switch {
 	case g != nil && (g.Run != nil && g.Run.Tick == tick || g.Waiting != nil && g.Waiting.Tick == tick):
 		h.gone[tick] = at
-	case over && g != nil && g.LastTick >= at:
+	case over && g != nil && kind == guard.Scheduled && g.LastTick >= at:
 		h.gone[tick] = at
 	default:
 		h.exempt(tick)

@@ -2,17 +2,13 @@ package sim
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"time"
-
-	"github.com/aws/aws-lambda-go/lambda/messages"
 
 	"github.com/cronfence/cronfence/internal/heartbeat"
 	"github.com/cronfence/cronfence/internal/machine"
 	settler "github.com/cronfence/cronfence/internal/settle"
+	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
@@ -23,7 +19,7 @@ func (w *World) async(name string, timeout time.Duration, body func(p *process) 
 	try = func(n int) {
 		w.spawn(w.numbered(name, n), timeout, body, func(o outcome) {
 			if (o.died || o.err != nil) && n < 2 {
-				w.after(Millis(n+1)*60_000, func() { try(n + 1) })
+				w.send(Millis(n+1)*60_000, func() { try(n + 1) })
 				return
 			}
 			if finally != nil {
@@ -32,6 +28,14 @@ func (w *World) async(name string, timeout time.Duration, body func(p *process) 
 		})
 	}
 	try(0)
+}
+
+// named names a process for whoever reads the trace.
+func (w *World) named(what, tick string) string {
+	if !w.tracing {
+		return what
+	}
+	return what + short(tick)
 }
 
 func (w *World) numbered(name string, try int) string {
@@ -47,31 +51,31 @@ func (w *World) beat(x *execution, try int) {
 		return
 	}
 	spec := &w.plan.Spec
-	event := schema.BeatEvent{
-		Job: x.in.Job, Tick: x.in.Tick, Run: x.in.Run, Fence: x.in.Fence, Interval: x.in.Interval,
-		StartedAt: x.StartedAt.Format(time.RFC3339Nano), LeaseSeconds: spec.LeaseSeconds,
-	}
-	w.spawn("heartbeat "+short(x.in.Tick), schema.HeartbeatTimeout, func(p *process) error {
-		h := heartbeat.Handler{Scheduler: spec.Scheduler, Store: store{p}, Now: p.now, Out: io.Discard}
-		return handle(h.Handle, event)
+	b := guard.Beat{Job: x.in.Job, Tick: x.in.Tick, Run: x.in.Run, Fence: x.in.Fence, Lease: spec.Lease()}
+	var refusal string
+	w.spawn(w.named("heartbeat ", x.in.Tick), schema.HeartbeatTimeout, func(p *process) error {
+		answer, _, err := p.engine().Beat(context.Background(), b)
+		refusal = heartbeat.Refusal(answer)
+		return err
 	}, func(o outcome) {
-		var typed messages.InvokeResponse_Error
 		switch {
 		case x.phase != working:
-		case o.err == nil && !o.died:
+		case o.err != nil || o.died:
+			if try < w.plan.beatRetries {
+				w.after(w.jitter(min(time.Second<<try, 10*time.Second)), func() { w.beat(x, try+1) })
+				return
+			}
+			w.endJob(x, schema.ErrorLeaseLost, "the heartbeat failed until the lease was as good as out")
+		case refusal != "":
+			w.observe(observation{told: x, answer: refusal})
+			w.endJob(x, refusal, "")
+		default:
 			wait := Millis(spec.Renewal().Milliseconds())
 			if w.faults.chance(12) {
 				w.faults.struck(BeatLate)
 				wait += w.between(wait, Millis(2*spec.Lease().Milliseconds()))
 			}
 			w.after(wait, func() { w.beat(x, 0) })
-		case errors.As(o.err, &typed):
-			w.observe(observation{told: x, answer: typed.Type})
-			w.endJob(x, typed.Type, typed.Message)
-		case try < w.plan.beatRetries:
-			w.after(w.jitter(min(time.Second<<try, 10*time.Second)), func() { w.beat(x, try+1) })
-		default:
-			w.endJob(x, schema.ErrorLeaseLost, "the heartbeat failed until the lease was as good as out")
 		}
 	})
 }
@@ -84,14 +88,18 @@ func (w *World) settle(x *execution, try int) {
 	if x.phase != settling {
 		return
 	}
-	spec := &w.plan.Spec
 	event := schema.SettleEvent{
 		Job: x.in.Job, Tick: x.in.Tick, Run: x.in.Run, Fence: x.in.Fence, Attempt: x.in.Attempt, Interval: x.in.Interval,
 		StartedAt: x.StartedAt.Format(time.RFC3339Nano), EndedAt: x.endAt.Format(time.RFC3339Nano),
-		Machine: spec.Machine, Chain: spec.Chain, Status: x.status, End: x.end,
+		Machine: w.plan.Spec.Machine, Chain: w.plan.Spec.Chain, Status: x.status, End: x.end,
 	}
-	w.spawn("settler "+short(x.in.Tick), schema.DispatcherTimeout, func(p *process) error {
-		return handle(p.settler().Handle, event)
+	w.spawn(w.named("settler ", x.in.Tick), schema.DispatcherTimeout, func(p *process) error {
+		end, err := settler.Reported(event)
+		if err != nil {
+			return err
+		}
+		_, err = p.engine().Settle(context.Background(), end)
+		return err
 	}, func(o outcome) {
 		switch {
 		case (o.err != nil || o.died) && try < settleRetries:
@@ -104,12 +112,6 @@ func (w *World) settle(x *execution, try int) {
 	})
 }
 
-func (p *process) settler() *settler.Handler {
-	return &settler.Handler{
-		Scheduler: p.w.plan.Spec.Scheduler, Store: store{p}, Machines: runner{p}, Now: p.now, NewToken: p.w.token, Out: io.Discard,
-	}
-}
-
 // announce sends the status event of an execution that ended: at best once, in any order.
 func (w *World) announce(x *execution) {
 	event := schema.StatusEvent{DetailType: schema.StatusDetailType, Detail: schema.StatusDetail{
@@ -117,8 +119,13 @@ func (w *World) announce(x *execution) {
 		Status: string(x.Status), StartDate: x.StartedAt.UnixMilli(), StopDate: x.StoppedAt.UnixMilli(), Input: x.Input,
 	}}
 	send := func() {
-		w.async("settler (status) "+short(x.in.Tick), schema.DispatcherTimeout, func(p *process) error {
-			return handle(p.settler().Handle, event)
+		w.async(w.named("settler (status) ", x.in.Tick), schema.DispatcherTimeout, func(p *process) error {
+			end, err := settler.Observed(context.Background(), runner{p}, simScheduler, event, p.now)
+			if err != nil {
+				return err
+			}
+			_, err = p.engine().Settle(context.Background(), end)
+			return err
 		}, nil)
 	}
 	delay := w.latency()
@@ -128,20 +135,10 @@ func (w *World) announce(x *execution) {
 		return
 	case w.faults.chance(10):
 		w.faults.struck(StatusTwice)
-		w.after(w.between(0, 90_000), send)
+		w.send(w.between(0, 90_000), send)
 	case w.faults.chance(10):
 		w.faults.struck(StatusLate)
 		delay = w.between(60_000, 600_000)
 	}
-	w.after(delay, send)
-}
-
-// handle calls a handler as Lambda does, with bytes.
-func handle(handler func(context.Context, json.RawMessage) (any, error), event any) error {
-	b, err := json.Marshal(event)
-	if err != nil {
-		return err
-	}
-	_, err = handler(context.Background(), b)
-	return err
+	w.send(delay, send)
 }

@@ -13,8 +13,9 @@ import (
 type Plan struct {
 	Spec        schema.Spec
 	From        Millis // the first planned tick is later
-	Ticks       int    // of the part in which faults strike
-	Quiet       Millis // the part after it, in which none does
+	Last        Millis // and none is later than this
+	Calm        Millis // no fault strikes later
+	Until       Millis // the end, unless everything has come right before
 	settles     Millis // how long a run may be open
 	beatRetries int
 	skew        skewMode
@@ -68,13 +69,19 @@ func draw(rng *rand.Rand) Plan {
 		s.MachineTimeoutSeconds += s.LeaseSeconds - int64(schema.SkewMargin/time.Second) - s.RenewalSeconds
 	}
 	drawOptions(&s, pick)
+	// A few ticks come after the last fault: they must find their way again. Then the schedule
+	// is over, and everything must come right.
+	interval := Millis(minutes) * 60_000
+	calm := midnight + interval*Millis(10+rng.IntN(4)) + 30_000
+	last := calm + 3*interval
+	s.End = last.Time().Format(time.RFC3339)
 	p := Plan{
-		Spec: s, From: midnight, Ticks: 10 + rng.IntN(4),
+		Spec: s, From: midnight, Calm: calm, Last: last,
 		skew: skewMode(pick(0, 1, 1, 2)), beatRetries: beatRetries(s),
 		typical: Millis(pick(5, 30, 60, 90, 130)) * 1000, spread: Millis(pick(1, 20, 60)) * 1000,
 	}
 	p.settles = settlesWithin(s)
-	p.Quiet = p.settles + p.missedWithin()
+	p.Until = last + p.settles + p.missedWithin()
 	return p
 }
 

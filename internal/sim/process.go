@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/engine"
@@ -20,13 +19,11 @@ type process struct {
 	name string
 	skew Millis // of its clock
 	dies Millis // Lambda's timeout: nothing is sent or answered later
+	sent Millis // the last effect: what it asks for was decided then
 
-	resume func() (struct{}, bool)
-	cancel func()
-	pause  func(struct{}) bool
+	on     *coroutine
 	done   func(outcome)
 	result outcome
-	ended  bool
 }
 
 // outcome is how an invocation ended for whoever made it.
@@ -51,8 +48,8 @@ func (w *World) spawn(name string, timeout time.Duration, body func(p *process) 
 		p.finish()
 		return
 	}
-	p.resume, p.cancel = iter.Pull(func(yield func(struct{}) bool) {
-		p.pause = yield
+	p.on = w.crew.take()
+	p.on.body = func() {
 		defer func() {
 			if r := recover(); r != nil && r != any(errKilled) {
 				p.result.err = fmt.Errorf("panic: %v", r)
@@ -60,22 +57,22 @@ func (w *World) spawn(name string, timeout time.Duration, body func(p *process) 
 			}
 		}()
 		p.result.err = body(p)
-	})
+	}
 	p.step()
 }
 
 // step lets the process run up to its next effect.
 func (p *process) step() {
-	if _, more := p.resume(); !more {
+	if p.on.resume(); p.on.body == nil {
 		p.finish()
 	}
 }
 
 func (p *process) finish() {
-	if p.ended {
-		return
+	if p.on != nil {
+		p.w.crew.idle = append(p.w.crew.idle, p.on)
+		p.on = nil
 	}
-	p.ended = true
 	if p.done != nil {
 		p.done(p.result)
 	}
@@ -83,12 +80,14 @@ func (p *process) finish() {
 
 // wait lets time go by within the process; past its end it is dead.
 func (p *process) wait(d Millis) {
-	if p.w.clock+d >= p.dies {
-		p.w.at(p.dies, p.kill)
-	} else {
-		p.w.at(p.w.clock+d, p.step)
-	}
-	if !p.pause(struct{}{}) {
+	at := p.w.clock + d
+	p.w.queue.add(event{at: min(at, p.dies), wake: p, dies: at >= p.dies})
+	p.stand()
+}
+
+// stand waits to be resumed, for good or for the end.
+func (p *process) stand() {
+	if p.on.pause(struct{}{}); p.result.died {
 		panic(errKilled)
 	}
 }
@@ -99,15 +98,13 @@ func (p *process) kill() {
 	if p.w.tracing {
 		p.w.log(p.name, "dies")
 	}
-	p.cancel()
-	p.finish()
+	p.step()
 }
 
 // die is a crash at this very point.
 func (p *process) die() {
-	p.w.at(p.w.clock, p.kill)
-	p.pause(struct{}{})
-	panic(errKilled)
+	p.w.queue.add(event{at: p.w.clock, wake: p, dies: true})
+	p.stand()
 }
 
 // now is the process' own clock.
@@ -149,6 +146,7 @@ func (e effect) reads() bool { return e.is == Read || e.is == Describe }
 // do carries an effect out, or lets the fault of the moment strike.
 func (p *process) do(_ context.Context, e effect) error {
 	w := p.w
+	p.sent = w.clock
 	if w.faultless {
 		return e.run()
 	}

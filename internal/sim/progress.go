@@ -42,14 +42,13 @@ func (o *observation) records(at Millis) bool {
 // unfinished names what did not come right in the end. A new guard expects nothing from
 // before it was made.
 func (h *history) unfinished(w *World) string {
-	long := w.clock - w.plan.Quiet + w.plan.settles
 	for _, at := range h.expected {
 		if w.guard != nil && at >= w.guard.SpecSince && at < w.clock-w.plan.missedWithin() && !h.recorded(at) {
 			return fmt.Sprintf("tick %s was expected and is not on record", tickID(at))
 		}
 	}
 	for tick, since := range h.opened {
-		if since < w.clock-w.plan.settles && since < long {
+		if since < w.clock-w.plan.settles {
 			return fmt.Sprintf("tick %s has no final outcome", tick)
 		}
 	}
@@ -72,7 +71,7 @@ func nothingStaysBlocked(_ *history, w *World, o *observation) string {
 		return fmt.Sprintf("%s still holds the guard; its lease was over at %s", g.Run.ID, stamp(g.LeaseUntil))
 	case g.Run != nil && over(g.MaxRunUntil+Millis(w.plan.Spec.Lease().Milliseconds())) && w.plan.Spec.Beats:
 		return fmt.Sprintf("%s still holds the guard; its time was over at %s", g.Run.ID, stamp(g.MaxRunUntil))
-	case g.Ready && g.Waiting != nil && !w.occupied(g) && over(max(g.Waiting.Since, g.DrainUntil)):
+	case g.Ready && g.Waiting != nil && !w.occupied(g, w.clock) && over(max(g.Waiting.Since, g.DrainUntil)):
 		return fmt.Sprintf("tick %s waits for a guard that is free", g.Waiting.Tick)
 	}
 	return ""
@@ -89,29 +88,30 @@ func dueTickStarts(_ *history, w *World, o *observation) string {
 	if o.commit == nil || o.before == nil {
 		return ""
 	}
-	if !w.occupied(o.before) && o.before.Ready && o.before.Waiting == nil && o.before.Paused == nil {
+	decided := o.by.sent
+	if !w.occupied(o.before, decided) && o.before.Ready && o.before.Waiting == nil && o.before.Paused == nil {
 		for i, row := range o.rowsAfter {
 			if row == nil || o.rowsBefore[i] != nil || row.Kind != guard.Scheduled || row.Outcome == guard.Running {
 				continue
 			}
-			if w.clock+margin < row.At+Millis(w.plan.Spec.StartDeadline().Milliseconds()) {
+			if o.at+margin < row.At+Millis(w.plan.Spec.StartDeadline().Milliseconds()) {
 				return fmt.Sprintf("tick %s finds the guard free and becomes %s", row.Tick, row.Outcome)
 			}
 		}
 	}
 	waits := o.after.Waiting
-	if o.before.Run != nil && waits != nil && !w.occupied(o.after) && o.after.Paused == nil && w.clock+margin < waits.Deadline {
+	if o.before.Run != nil && waits != nil && !w.occupied(o.after, decided) && o.after.Paused == nil && o.at+margin < waits.Deadline {
 		return fmt.Sprintf("the guard comes free and tick %s, which waits for it, is not started", waits.Tick)
 	}
 	return ""
 }
 
-// occupied tells whether by any clock no run may begin.
-func (w *World) occupied(g *guard.Guard) bool {
+// occupied tells whether at an instant by any clock no run may begin.
+func (w *World) occupied(g *guard.Guard, at Millis) bool {
 	if w.plan.Spec.Overlap == policy.Allow {
 		return false
 	}
-	return g.Run != nil || g.Live > 0 || g.DrainUntil != 0 && g.DrainUntil+2*margin >= w.clock
+	return g.Run != nil || g.Live > 0 || g.DrainUntil != 0 && g.DrainUntil+2*margin >= at
 }
 
 // beatingHolderStays is the second half of I10: a holder whose lease is good, and whose time

@@ -13,6 +13,8 @@ type event struct {
 	rank uint8
 	seq  uint64
 	do   func()
+	wake *process // instead of do: it goes on, or dies
+	dies bool
 }
 
 // The ranks.
@@ -38,9 +40,10 @@ type queue struct {
 	seq  uint64
 }
 
-func (q *queue) add(at Millis, rank uint8, do func()) {
+func (q *queue) add(e event) {
 	q.seq++
-	q.heap = append(q.heap, event{at, rank, q.seq, do})
+	e.seq = q.seq
+	q.heap = append(q.heap, e)
 	for i := len(q.heap) - 1; i > 0; {
 		up := (i - 1) / 2
 		if !q.heap[i].before(q.heap[up]) {

@@ -31,33 +31,28 @@ type Result struct {
 
 // Run makes up the world of a seed and runs it to its end, or to the first broken promise.
 // What it covered is added to coverage.
-func Run(seed uint64, coverage *Coverage, trace bool) Result {
+func (c *Crew) Run(seed uint64, coverage *Coverage, trace bool) Result {
 	rng := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	plan := draw(rng)
 	w, err := newWorld(plan, rng)
 	if err != nil {
 		return Result{Seed: seed, Violation: &Violation{Invariant: "plan", What: err.Error()}}
 	}
-	w.tracing = trace
+	w.crew, w.tracing = c, trace
 	if trace {
 		w.log("world", "%+v", plan.Spec)
 	}
-	last := plan.From
-	for range plan.Ticks {
-		next, _ := w.sched.Next(last.Time())
-		last = Millis(next.UnixMilli())
-	}
-	w.faults = injector{w: w, every: []int{6, 12, 25, 60}[rng.IntN(4)], first: 1 + rng.IntN(12), until: last + 30_000}
+	w.faults = injector{w: w, every: []int{6, 12, 25, 60}[rng.IntN(4)], first: 1 + rng.IntN(12), until: plan.Calm}
 	w.awsSkew = w.skew()
 	w.planOutside()
-	end := last + plan.Quiet
-	w.planPeople(last)
-	w.planNext(plan.From, end)
-	w.planSweeps(plan.From+w.between(0, 59_000), end)
-	w.run(end)
+	w.planPeople(plan.Calm)
+	w.planNext(plan.From, plan.Last)
+	w.planSweeps(plan.From+w.between(0, 59_000), plan.Until)
+	w.run(plan.Until)
 	if w.violation == nil {
 		w.observe(observation{ended: true})
 	}
+	w.disband()
 	w.coverage.Schedules++
 	coverage.Add(w.coverage)
 	return Result{Seed: seed, Violation: w.violation, Trace: w.trace, Hits: w.faults.hit, Ticks: w.coverage.Ticks}

@@ -81,7 +81,9 @@ func (w *World) refuses() bool {
 	}
 	if !w.refusing && w.clock > w.acceptedAt+visibleWithin {
 		w.refusing = true
-		w.refusedUntil = max(w.refusedUntil, w.clock+60_000)
+	}
+	if w.refusing {
+		w.refusedUntil = max(w.refusedUntil, w.clock+20_000)
 	}
 	return w.refusing
 }

@@ -13,10 +13,13 @@ func (w *World) planSweeps(at, end Millis) {
 	if at > end {
 		return
 	}
-	w.queue.add(at, rankSweep, func() {
+	w.queue.add(event{at: at, rank: rankSweep, do: func() {
 		w.planSweeps(at+Millis(schema.Sweep.Milliseconds()), end)
-		w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, func(outcome) { w.observe(observation{swept: true}) })
-	})
+		w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, func(outcome) {
+			w.observe(observation{swept: true})
+			w.atRest = w.clock > w.plan.Last && w.pending == 0 && w.history.atRest(w)
+		})
+	}})
 }
 
 // sweep is one round of the sentinel over the one job there is. Introduce knows the job from

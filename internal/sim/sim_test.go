@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,7 +33,7 @@ func TestSchedules(t *testing.T) {
 			r.Seed, r.Violation, r.Seed, tail(r))
 	}
 	if *verboseFlag && len(failed) == 0 {
-		r := Run(first, &Coverage{}, true)
+		r := replay(first)
 		t.Log(strings.Join(r.Trace, "\n"))
 	}
 	if unhurt > 0 {
@@ -49,17 +50,24 @@ func TestSchedules(t *testing.T) {
 
 // tail replays a failing schedule and returns the end of its trace.
 func tail(r Result) string {
-	trace := Run(r.Seed, &Coverage{}, true).Trace
+	trace := replay(r.Seed).Trace
 	if n := len(trace) - 60; n > 0 && !*verboseFlag {
 		trace = append([]string{trace[0], fmt.Sprintf("... %d lines", n)}, trace[n:]...)
 	}
 	return strings.Join(trace, "\n")
 }
 
+func replay(seed uint64) Result {
+	crew := &Crew{}
+	defer crew.Close()
+	return crew.Run(seed, &Coverage{}, true)
+}
+
 // maxFailures is how many violations are worth reading.
 const maxFailures = 5
 
 func runMany(first uint64, n int) (*Coverage, []Result, int) {
+	defer debug.SetGCPercent(debug.SetGCPercent(800)) // worlds are small and many
 	var next atomic.Int64
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -68,9 +76,10 @@ func runMany(first uint64, n int) (*Coverage, []Result, int) {
 	unhurt := 0
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
-			mine := &Coverage{}
+			mine, crew := &Coverage{}, &Crew{}
+			defer crew.Close()
 			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				r := Run(first+uint64(i), mine, false)
+				r := crew.Run(first+uint64(i), mine, false)
 				mu.Lock()
 				if r.Hits == 0 || r.Ticks < 10 {
 					unhurt++

@@ -14,10 +14,10 @@ func (w *World) planNext(after, end Millis) {
 	if !ok || at > end {
 		return
 	}
-	w.queue.add(at, rankTick, func() {
+	w.queue.add(event{at: at, rank: rankTick, do: func() {
 		w.planNext(at, end)
 		w.due(at)
-	})
+	}})
 }
 
 // due is EventBridge Scheduler at a planned instant: it delivers at least once, at any second
@@ -38,7 +38,7 @@ func (w *World) due(at Millis) {
 		w.faults.struck(TickDropped)
 		return
 	case w.faults.chance(5):
-		w.after(delay+w.between(0, 1_000)*w.between(0, 1)*w.between(1, 200), func() {
+		w.send(delay+w.between(0, 1)*w.between(0, 200_000), func() {
 			w.faults.struck(TickTwice)
 			w.deliver(at)
 		})
@@ -46,14 +46,23 @@ func (w *World) due(at Millis) {
 		delay = w.between(60_000, 420_000)
 		w.after(delay, func() { w.faults.struck(TickLate) })
 	}
-	w.after(delay, func() { w.deliver(at) })
+	w.send(delay, func() { w.deliver(at) })
+}
+
+// send has something delivered later; until it is, the world is not at rest.
+func (w *World) send(delay Millis, deliver func()) {
+	w.pending++
+	w.after(delay, func() {
+		w.pending--
+		deliver()
+	})
 }
 
 // deliver hands the dispatcher a tick that Lambda accepted.
 func (w *World) deliver(at Millis) {
 	tick := tickID(at)
 	var res engine.Result
-	w.async("dispatcher "+short(tick), schema.DispatcherTimeout, func(p *process) error {
+	w.async(w.named("dispatcher ", tick), schema.DispatcherTimeout, func(p *process) error {
 		d, err := engine.ScheduledDelivery(w.plan.Spec, tick, p.now())
 		if err != nil {
 			return err

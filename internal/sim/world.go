@@ -23,6 +23,9 @@ type World struct {
 	queue     queue
 	mem       *guard.Memory
 	guard     *guard.Guard // as it is in mem
+	crew      *Crew
+	pending   int  // deliveries and status events that are on their way
+	atRest    bool // everything has come right
 	faultless bool
 	faults    injector
 	coverage  *Coverage
@@ -64,22 +67,40 @@ func (w *World) violate(invariant, what string) {
 	}
 }
 
-func (w *World) at(at Millis, do func()) { w.queue.add(max(at, w.clock), rankSoon, do) }
+func (w *World) at(at Millis, do func()) { w.queue.add(event{at: max(at, w.clock), do: do}) }
 
 func (w *World) after(d Millis, do func()) { w.at(w.clock+d, do) }
 
-// run lets time go by until nothing is planned any more, the end has come, or a promise was
-// broken.
+// run lets time go by until the end has come, everything has come right after the last tick,
+// or a promise was broken.
 func (w *World) run(end Millis) {
-	for w.violation == nil {
+	for w.violation == nil && !w.atRest {
 		e, more := w.queue.next()
 		if !more || e.at > end {
 			w.clock = max(w.clock, end)
 			return
 		}
 		w.clock = e.at
-		e.do()
+		switch {
+		case e.wake == nil:
+			e.do()
+		case e.dies:
+			e.wake.kill()
+		default:
+			e.wake.step()
+		}
 		w.strikeOutside()
+	}
+}
+
+// disband ends the processes that still stand somewhere, so that others may have their
+// coroutines.
+func (w *World) disband() {
+	for _, e := range w.queue.heap {
+		if e.wake != nil {
+			e.wake.done = nil
+			e.wake.kill()
+		}
 	}
 }
 
