@@ -55,7 +55,7 @@ func (j *journal) take(l line) {
 	}
 	j.mu.Unlock()
 	switch {
-	case l.Msg == "beat" || l.Msg == "duplicate":
+	case l.Msg == "beat" || l.Msg == "duplicate" || l.Msg == "sweep" || l.Msg == "overdue": // no decision on a tick
 	case l.Msg == "outcome":
 		j.show(l.Job, l.Tick, l.Outcome, detail(l))
 	case l.Msg == "started":
