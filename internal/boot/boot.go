@@ -17,6 +17,7 @@ import (
 
 	"github.com/cronfence/cronfence/internal/awssfn"
 	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/dynamo"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -47,13 +48,17 @@ func Load(ctx context.Context) (Env, error) {
 	if err != nil {
 		return Env{}, fmt.Errorf("load AWS configuration: %w", err)
 	}
+	store, err := withRetention(dynamo.New(dynamodb.NewFromConfig(cfg), table), os.Getenv(schema.EnvRetention))
+	if err != nil {
+		return Env{}, err
+	}
 	return Env{
 		Scheduler: scheduler,
-		Store:     dynamo.New(dynamodb.NewFromConfig(cfg), table),
+		Store:     store,
 		Machines:  awssfn.New(sfn.NewFromConfig(cfg)),
 		Now:       time.Now,
 		NewToken:  rand.Text,
-		Out:       os.Stdout,
+		Out:       telemetry.AtLeast(os.Getenv(schema.EnvLogLevel), os.Stdout),
 		AWS:       cfg,
 	}, nil
 }

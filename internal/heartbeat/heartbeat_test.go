@@ -85,8 +85,8 @@ func TestMarkedRunCannotRenewButItsOwnEndStillCounts(t *testing.T) {
 	if skip := w.Tick(spec, "02:03"); skip.Result != "Skipped" || w.Runs.Started != 1 {
 		t.Fatalf("%+v: a holder that cannot be stopped keeps its place", skip)
 	}
-	if w.Lines("stop denied") != 1 {
-		t.Error("a denied stop must be warned of")
+	if w.Lines(`"msg":"stop denied"`) != 1 || w.Lines(`"StopDenied":1`) != 1 {
+		t.Error("a denied stop must be warned of and counted")
 	}
 	if err := w.Beat(r); typeOf(err) != schema.ErrorLeaseLost {
 		t.Errorf("beat of a marked run: %v, want %s", err, schema.ErrorLeaseLost)

@@ -31,9 +31,19 @@ const (
 	Overdue   = "Overdue" // past the expected success; 0 in time and while paused, published by every sweep
 )
 
+// StopDenied counts runs that could not be stopped, of a whole scheduler: a metric a job
+// would cost money and say nothing for years. Its one dimension set is SchedulerDimensions.
+const StopDenied = "StopDenied"
+
+// SchedulerDimensions is the one dimension set of every metric of a scheduler.
+var SchedulerDimensions = []string{"Scheduler"}
+
+// warnStopDenied is what package engine warns of then.
+const warnStopDenied = "stop denied"
+
 var units = map[string]string{
 	Succeeded: "Count", Failed: "Count", Skipped: "Count", Missed: "Count", LeaseLost: "Count",
-	RunTime: "Seconds", Ratio: "None", Overdue: "Seconds",
+	RunTime: "Seconds", Ratio: "None", Overdue: "Seconds", StopDenied: "Count",
 }
 
 // Writer writes one line a decision. It is safe for concurrent use.
@@ -79,6 +89,10 @@ type metricName struct {
 }
 
 func directive(now time.Time, metrics Values) map[string]any {
+	dimensions := Dimensions
+	if _, ofScheduler := metrics[StopDenied]; ofScheduler {
+		dimensions = SchedulerDimensions
+	}
 	names := make([]metricName, 0, len(metrics))
 	for name := range metrics {
 		names = append(names, metricName{name, units[name]})
@@ -86,7 +100,7 @@ func directive(now time.Time, metrics Values) map[string]any {
 	return map[string]any{
 		"Timestamp": now.UnixMilli(),
 		"CloudWatchMetrics": []any{map[string]any{
-			"Namespace": Namespace, "Dimensions": [][]string{Dimensions}, "Metrics": names,
+			"Namespace": Namespace, "Dimensions": [][]string{dimensions}, "Metrics": names,
 		}},
 	}
 }
@@ -119,7 +133,11 @@ func (w *Writer) Warn(job, run, what string, err error) {
 	if err != nil {
 		f["error"] = err.Error()
 	}
-	w.Line("ERROR", what, job, f, nil)
+	var metrics Values
+	if what == warnStopDenied {
+		metrics = Values{StopDenied: 1}
+	}
+	w.Line("ERROR", what, job, f, metrics)
 }
 
 func levelOf(o guard.Outcome) string {

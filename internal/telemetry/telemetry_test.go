@@ -119,9 +119,17 @@ func TestMissedTicksAreCounted(t *testing.T) {
 }
 
 func TestWarningIsNoMetric(t *testing.T) {
-	line := write(t, func(w *telemetry.Writer) { w.Warn("cleanup", "r", "stop denied", errors.New("AccessDenied")) })
-	if line["_aws"] != nil || line["error"] != "AccessDenied" || line["msg"] != "stop denied" {
+	line := write(t, func(w *telemetry.Writer) { w.Warn("cleanup", "r", "not started yet", errors.New("AccessDenied")) })
+	if line["_aws"] != nil || line["error"] != "AccessDenied" || line["msg"] != "not started yet" {
 		t.Errorf("line %v", line)
+	}
+}
+
+func TestDeniedStopCountsForTheWholeScheduler(t *testing.T) {
+	line := write(t, func(w *telemetry.Writer) { w.Warn("cleanup", "r", "stop denied", errors.New("AccessDenied")) })
+	b, _ := json.Marshal(line["_aws"])
+	if line[telemetry.StopDenied] != 1.0 || !strings.Contains(string(b), `"Dimensions":[["Scheduler"]]`) || line["Job"] != "cleanup" {
+		t.Errorf("line %v: want a metric of the scheduler, and the job as a field", line)
 	}
 }
 
