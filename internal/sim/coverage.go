@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -31,7 +32,7 @@ func (c *Coverage) Add(o *Coverage) {
 	}
 }
 
-// String prints both tables; what cannot meet is a dot.
+// String prints both tables; a dot is what need not meet and did not.
 func (c *Coverage) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d schedules, %d ticks\n\n%-14s", c.Schedules, c.Ticks, "process fault")
@@ -65,7 +66,7 @@ func (c *Coverage) String() string {
 }
 
 func cell(width, n int, possible bool) string {
-	if !possible {
+	if !possible && n == 0 {
 		return fmt.Sprintf("%*s", width, ".")
 	}
 	return fmt.Sprintf("%*d", width, n)
@@ -94,5 +95,27 @@ func meets(f Fault, t Transition) bool {
 	return f != LostAnswer || t != Read && t != Describe
 }
 
-// meetsState tells whether a fault can strike while the guard is in a state.
-func meetsState(Fault, State) bool { return true }
+// metIn are the states in which each fault from outside must have struck. In the others it
+// cannot, or only by rare accidents: a run fails while its guard is blocked, say, because
+// somebody had deleted it.
+var metIn = map[Fault][]State{
+	TickTwice:     {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
+	TickLate:      {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
+	TickDropped:   {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
+	RunFails:      {Free, Held, Awaited, Stopping}, // free: of policy Allow
+	RunCrashes:    {Free, Held, Awaited, Stopping},
+	RunHangs:      {Free, Held, Awaited, Stopping, Overdue},
+	RunBroken:     {Free, Held, Awaited, Stopping},
+	BeatLate:      {Held, Awaited, Stopping, Overdue},
+	StatusDropped: {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Marked},
+	StatusTwice:   {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Marked},
+	StatusLate:    {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Marked},
+	Aborted:       {Free, Drains, Held, Awaited, Stopping, Marked},
+	GuardDeleted:  {Blocked, Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
+	RowDeleted:    {Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
+	StopDenied:    {Marked},
+	StartRefused:  {Free, Held, Awaited, Stopping},
+	UnseenYet:     {Free, Drains, Held, Marked},
+}
+
+func meetsState(f Fault, s State) bool { return slices.Contains(metIn[f], s) }

@@ -61,13 +61,23 @@ func (w *World) begin(x *execution) {
 	})
 	// The task's own timeout counts from the entry of its state, which may be retried while
 	// Lambda is throttled; the machine's own timeout covers that.
-	w.after(behaviour.delay+Millis(spec.MaxRun().Milliseconds()), func() { w.endJob(x, "States.Timeout", "") })
+	w.after(behaviour.delay+Millis(spec.MaxRun().Milliseconds()), func() {
+		if behaviour.fault == RunHangs && x.phase == working {
+			w.faults.struck(RunHangs)
+		}
+		w.endJob(x, "States.Timeout", "")
+	})
 	w.after(Millis(spec.MachineTimeout().Milliseconds()), func() { w.close(x, machine.TimedOut, "", "") })
 	if behaviour.broken > 0 {
-		w.after(behaviour.broken, func() { w.close(x, machine.Failed, "States.Runtime", "") })
+		w.after(behaviour.broken, func() {
+			if x.phase != closed {
+				w.faults.struck(RunBroken)
+			}
+			w.close(x, machine.Failed, "States.Runtime", "")
+		})
 	}
 	if spec.Beats {
-		w.after(Millis(spec.Renewal().Milliseconds())+behaviour.beatDelay, func() { w.beat(x, 0) })
+		w.beatAfter(x, behaviour.beatDelay)
 	}
 }
 

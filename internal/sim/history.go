@@ -44,7 +44,6 @@ type runRecord struct {
 	at       Millis
 	shared   bool
 	lease    Millis // as last granted
-	maxUntil Millis
 	marked   bool
 	askedBy  Millis // the deadline of a stop request; 0 is none
 	orphaned bool   // its guard was deleted under it
@@ -136,7 +135,7 @@ func (h *history) learnGuard(o *observation) {
 		switch {
 		case r.shared:
 		case g.Run != nil && g.Fence == r.fence && g.Run.ID == r.run:
-			r.lease, r.maxUntil = g.LeaseUntil, g.MaxRunUntil
+			r.lease = g.LeaseUntil
 			r.marked = r.marked || g.Mark != nil
 			r.ask(g.StopDeadline, o.at)
 		case !r.orphaned: // one whose guard was deleted is given up with its row

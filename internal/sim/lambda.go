@@ -70,13 +70,22 @@ func (w *World) beat(x *execution, try int) {
 			w.observe(observation{told: x, answer: refusal})
 			w.endJob(x, refusal, "")
 		default:
-			wait := Millis(spec.Renewal().Milliseconds())
-			if w.faults.chance(12) {
-				w.faults.struck(BeatLate)
-				wait += w.between(wait, Millis(2*spec.Lease().Milliseconds()))
+			var held Millis
+			if w.faults.chance(10) {
+				held = w.between(Millis(spec.Renewal().Milliseconds()), Millis(2*spec.Lease().Milliseconds()))
 			}
-			w.after(wait, func() { w.beat(x, 0) })
+			w.beatAfter(x, held)
 		}
+	})
+}
+
+// beatAfter is the wait state before a beat, which is held back by so much.
+func (w *World) beatAfter(x *execution, held Millis) {
+	w.after(Millis(w.plan.Spec.Renewal().Milliseconds())+held, func() {
+		if held > 0 && x.phase == working {
+			w.faults.struck(BeatLate)
+		}
+		w.beat(x, 0)
 	})
 }
 

@@ -90,8 +90,8 @@ func drawOptions(s *schema.Spec, pick func(...int64) int64) {
 	s.GraceSeconds = pick(0, 10, 40)
 	s.KeepFirst = s.Overlap == policy.QueueOne && pick(0, 1) == 1
 	if s.Overlap != policy.Allow {
-		s.Retries = int(pick(0, 0, 1, 2))
-		s.RetrySeconds = pick(0, 300)
+		s.Retries = int(pick(0, 1, 2))
+		s.RetrySeconds = pick(0, 200, 400)
 	}
 	s.CatchUp = policy.CatchUp(pick(int64(policy.CatchUpNone), int64(policy.CatchUpLatest), int64(policy.CatchUpAll)))
 	if s.CatchUp == policy.CatchUpAll {
@@ -133,10 +133,10 @@ func (p *Plan) behave(w *World, x *execution) behaviour {
 	if w.rng.IntN(30) == 0 {
 		b.delay = w.between(1_000, 14_000) // throttled
 	}
-	if !w.faults.chance(4) {
+	if !w.faults.chance(3) {
 		return b
 	}
-	faults := []Fault{RunFails, RunCrashes, RunHangs, RunBroken, BeatLate}
+	faults := []Fault{RunFails, RunCrashes, RunHangs, RunBroken, BeatLate, BeatLate}
 	b.fault = faults[w.rng.IntN(len(faults))]
 	switch b.fault {
 	case RunFails:
@@ -148,11 +148,7 @@ func (p *Plan) behave(w *World, x *execution) behaviour {
 	case RunBroken:
 		b.broken = w.between(1, b.lasts+5_000)
 	case BeatLate:
-		if !p.Spec.Beats {
-			return b
-		}
 		b.beatDelay = w.between(20_000, Millis(2*p.Spec.Lease().Milliseconds()))
 	}
-	w.faults.struck(b.fault)
 	return b
 }

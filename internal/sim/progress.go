@@ -117,7 +117,7 @@ func (w *World) occupied(g *guard.Guard, at Millis) bool {
 // beatingHolderStays is the second half of I10: a holder whose lease is good, and whose time
 // is not over, is neither marked, nor stopped, nor told to end, except for Replace, a forced
 // release or the loss of its guard.
-func beatingHolderStays(h *history, _ *World, o *observation) string {
+func beatingHolderStays(h *history, w *World, o *observation) string {
 	switch {
 	case o.commit != nil && o.before != nil && o.after.Mark != nil && o.before.Mark == nil:
 		r := h.byFence(o.after.Fence)
@@ -126,8 +126,8 @@ func beatingHolderStays(h *history, _ *World, o *observation) string {
 		}
 	case o.stopped != nil && o.stopped.phase != closed:
 		r := h.byFence(o.stopped.in.Fence)
-		if r != nil && !r.shared && !r.orphaned && !r.marked && !r.left && o.at <= r.lease {
-			return fmt.Sprintf("%s is stopped although its lease is good until %s", r.run, stamp(r.lease))
+		if r != nil && !r.shared && !r.orphaned && !r.marked && !r.left { // nothing keeps it from beating before it ends
+			return fmt.Sprintf("%s is stopped and not marked; its lease: %s", r.run, stamp(r.lease))
 		}
 	case o.told != nil:
 		r := h.byFence(o.told.in.Fence)
@@ -135,7 +135,7 @@ func beatingHolderStays(h *history, _ *World, o *observation) string {
 			return ""
 		}
 		switch {
-		case o.answer == schema.ErrorMaxRunTime && o.at+margin/2 >= r.maxUntil:
+		case o.answer == schema.ErrorMaxRunTime && o.at+margin >= o.told.begunAt+Millis(w.plan.Spec.MaxRun().Milliseconds()):
 		case o.answer == schema.ErrorStop && r.askedBy != 0 && o.at+margin/2 >= r.askedBy:
 		default:
 			return fmt.Sprintf("%s beats in time and is told %s", r.run, o.answer)

@@ -38,6 +38,9 @@ func (w *World) beginWork(x *execution, b behaviour) {
 	w.after(b.lasts, func() {
 		// A chain's error leaves its other branches to be cancelled, a crash leaves nobody to
 		// say that it is over: only success and a single task's own error end the work.
+		if x.phase == working && (b.fault == RunFails || b.fault == RunCrashes) {
+			w.faults.struck(b.fault)
+		}
 		if b.error == "" || b.fault == RunFails && !w.plan.Spec.Chain {
 			w.endWork(k)
 		}
