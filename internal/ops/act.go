@@ -54,7 +54,7 @@ func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, 
 		res.Message = fmt.Sprintf("run %s is marked and stopped; the guard of %s comes free once it has ended", res.Released, r.Job)
 	case g.Last != nil:
 		res.Released, res.Tick, res.Ended = g.Last.Run, g.Last.Tick, true
-		res.Message = fmt.Sprintf("run %s is ended; the guard of %s is %s", res.Released, r.Job, s.State)
+		res.Message = fmt.Sprintf("run %s has ended; the guard of %s is %s", res.Released, r.Job, s.State)
 		if s.Holder != nil {
 			res.Message += " by run " + s.Holder.Run
 		} else if s.State == Draining {

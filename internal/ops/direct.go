@@ -71,7 +71,7 @@ func (d *Direct) Status(ctx context.Context, job string) (Status, error) {
 
 func (d *Direct) status(ctx context.Context, g guard.Guard) (Status, error) {
 	s := statusOf(viewOf(d.Name, g, d.now()), g)
-	for e, err := range d.history(ctx, g.Job, 0, recent) {
+	for e, err := range d.history(ctx, g, 0, recent) {
 		if err != nil {
 			return Status{}, err
 		}

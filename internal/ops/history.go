@@ -18,7 +18,8 @@ const behindDigits = ":"
 // History implements Operator.
 func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if _, err := d.guardOf(ctx, q.Job); err != nil {
+		g, err := d.guardOf(ctx, q.Job)
+		if err != nil {
 			yield(Entry{}, err)
 			return
 		}
@@ -26,7 +27,7 @@ func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 		if q.Last > 0 {
 			since = max(since, d.now().Add(-q.Last))
 		}
-		for e, err := range d.history(ctx, q.Job, since, historyPage) {
+		for e, err := range d.history(ctx, g, since, historyPage) {
 			if err == nil && q.Outcome != "" && e.Outcome != q.Outcome {
 				continue
 			}
@@ -40,12 +41,12 @@ func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 // history yields everything on record of a job since an instant, newest first by planned
 // time. Each kind of tick has ids of its own, ordered by time, so there is one sequence of
 // each to merge.
-func (d *Direct) history(ctx context.Context, job string, since guard.Millis, page int) iter.Seq2[Entry, error] {
+func (d *Direct) history(ctx context.Context, g guard.Guard, since guard.Millis, page int) iter.Seq2[Entry, error] {
 	return merged(
-		d.scheduled(ctx, job, since, page),
-		d.ofKind(ctx, job, guard.Manual, since, page),
-		d.ofKind(ctx, job, guard.Backfill, since, page),
-		d.ofKind(ctx, job, guard.CatchUp, since, page),
+		neighbours(g, d.scheduled(ctx, g.Job, since, page)),
+		d.ofKind(ctx, g.Job, guard.Manual, since, page),
+		d.ofKind(ctx, g.Job, guard.Backfill, since, page),
+		d.ofKind(ctx, g.Job, guard.CatchUp, since, page),
 	)
 }
 

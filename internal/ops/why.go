@@ -172,11 +172,12 @@ func pauseText(p guard.Pause) string {
 	return fmt.Sprintf("paused by %s at %s, %s: %s", p.By, p.At, until, p.Why)
 }
 
-// span writes a duration as a person would: to the second from a second on, without zero parts.
+// span writes a duration as a person would: to the second from a second on, to the day from
+// two days on, without zero parts.
 func span(d time.Duration) string {
 	switch {
-	case d >= 48*time.Hour && d%(24*time.Hour) == 0:
-		return fmt.Sprintf("%d days", d/(24*time.Hour))
+	case d >= 48*time.Hour:
+		return fmt.Sprintf("%d days", d.Round(24*time.Hour)/(24*time.Hour))
 	case d >= time.Second:
 		d = d.Round(time.Second)
 	default:

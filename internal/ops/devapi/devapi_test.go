@@ -1,0 +1,249 @@
+package devapi_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/internal/ops"
+	"github.com/cronfence/cronfence/internal/ops/devapi"
+	"github.com/cronfence/cronfence/internal/testworld"
+	"github.com/cronfence/cronfence/pkg/guard"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// serve starts a server over a world with one job that has ticked.
+func serve(t *testing.T) (*devapi.Server, *testworld.World, *ops.Direct) {
+	t.Helper()
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	w := testworld.New(t, nil)
+	token := 0
+	direct := &ops.Direct{Name: testworld.Scheduler, Engine: &engine.Engine{
+		Store: w.Store, Machines: w.Runs, Now: w.Now, Timeout: engine.CommandLineTimeout,
+		NewToken: func() string { token++; return fmt.Sprintf("ops%d", token) },
+	}}
+	s, err := devapi.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(map[string]ops.Operator{direct.Name: direct})
+	t.Cleanup(func() {
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	w.Established(testworld.Minutely("cleanup"), "01:59")
+	return s, w, direct
+}
+
+func dial(t *testing.T, s *devapi.Server) *devapi.Client {
+	t.Helper()
+	c, err := devapi.Dial(t.Context(), s.URL(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func all[T any](t *testing.T, seq func(func(T, error) bool)) []T {
+	t.Helper()
+	var got []T
+	for v, err := range seq {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, v)
+	}
+	return got
+}
+
+// Over HTTP an operator answers as the one behind it does.
+func TestTheClientAnswersAsTheOperatorBehindTheServer(t *testing.T) {
+	s, w, direct := serve(t)
+	c := dial(t, s)
+	w.At("02:00:00")
+	w.Tick(testworld.Minutely("cleanup"), "02:00")
+	w.At("02:01:00")
+	w.Tick(testworld.Minutely("cleanup"), "02:01")
+	ctx, q := t.Context(), ops.HistoryQuery{Job: "cleanup", Last: time.Hour, Outcome: guard.Skipped}
+	const tick = "2026-09-07T02:01:00Z"
+	for name, get := range map[string]func(op ops.Operator) (any, error){
+		"jobs":    func(op ops.Operator) (any, error) { return all(t, op.Jobs(ctx)), nil },
+		"status":  func(op ops.Operator) (any, error) { return op.Status(ctx, "cleanup") },
+		"history": func(op ops.Operator) (any, error) { return all(t, op.History(ctx, q)), nil },
+		"tick":    func(op ops.Operator) (any, error) { return op.Tick(ctx, "cleanup", tick) },
+		"no tick": func(op ops.Operator) (any, error) { return op.Tick(ctx, "cleanup", "2026-09-07T09:00:00Z") },
+		"why":     func(op ops.Operator) (any, error) { return op.Why(ctx, "cleanup", tick) },
+	} {
+		want, err := get(direct)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := get(c)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-direct +client):\n%s", name, diff)
+		}
+	}
+}
+
+func TestTheClientActs(t *testing.T) {
+	s, w, _ := serve(t)
+	c, ctx := dial(t, s), t.Context()
+	w.At("02:00:30")
+	if res, err := c.Run(ctx, ops.RunRequest{Job: "cleanup", By: "alice@laptop"}); err != nil || res.Outcome != guard.Running {
+		t.Errorf("run: %+v, %v", res, err)
+	}
+	if p, err := c.Pause(ctx, ops.PauseRequest{Job: "cleanup", By: "alice@laptop", Reason: "rebuild", For: time.Hour}); err != nil || p.Paused == nil || p.Paused.By != "alice@laptop" {
+		t.Errorf("pause: %+v, %v", p, err)
+	}
+	if p, err := c.Resume(ctx, "cleanup"); err != nil || p.Paused != nil {
+		t.Errorf("resume: %+v, %v", p, err)
+	}
+	if res, err := c.Release(ctx, ops.ReleaseRequest{Job: "cleanup", By: "alice@laptop", Reason: "hangs"}); err != nil || !res.Ended {
+		t.Errorf("release: %+v, %v", res, err)
+	}
+}
+
+func TestErrorsKeepTheirKind(t *testing.T) {
+	s, _, _ := serve(t)
+	c := dial(t, s)
+	_, err := c.Resume(t.Context(), "cleanup")
+	var refused *guard.Refusal
+	if !errors.As(err, &refused) {
+		t.Errorf("resume: got %v, want a refusal", err)
+	}
+	var unknown *ops.UnknownJobError
+	if _, err := c.Status(t.Context(), "nope"); !errors.As(err, &unknown) || unknown.Known[0] != "cleanup" {
+		t.Errorf("status: got %v, want the known jobs", err)
+	}
+	for _, err := range c.History(t.Context(), ops.HistoryQuery{Job: "nope"}) {
+		if unknown = nil; !errors.As(err, &unknown) {
+			t.Errorf("history: got %v, want an unknown job", err)
+		}
+	}
+	var wrong *ops.SchedulerError
+	if _, err := devapi.Dial(t.Context(), s.URL(), "shop"); !errors.As(err, &wrong) || !strings.Contains(err.Error(), "must be one of test") {
+		t.Errorf("scheduler: got %v", err)
+	}
+	var bad *devapi.URLError
+	if _, err := devapi.Dial(t.Context(), "ftp://here", ""); !errors.As(err, &bad) {
+		t.Errorf("url: got %v", err)
+	}
+}
+
+// A page of another origin, or a name pointed at this machine, gets nothing done.
+func TestRequestsOfOthersAreRefused(t *testing.T) {
+	s, w, _ := serve(t)
+	w.At("02:00:30")
+	token := readToken(t)
+	own := strings.TrimPrefix(s.URL(), "http://")
+	for _, tt := range []struct {
+		name, method, host, origin, token string
+		want                              int
+	}{
+		{"read", "GET", own, "", "", 200},
+		{"read as localhost", "GET", "localhost:1", "", "", 200},
+		{"read under a name", "GET", "evil.example:7171", "", "", 421},
+		{"read under another address", "GET", "192.0.2.1", "", "", 421},
+		{"act", "POST", own, "http://" + own, token, 200},
+		{"act under a name", "POST", "evil.example", "http://evil.example", token, 421},
+		{"act without token", "POST", own, "http://" + own, "", 401},
+		{"act with a wrong token", "POST", own, "http://" + own, "x" + token, 401},
+		{"act without origin", "POST", own, "", token, 403},
+		{"act from elsewhere", "POST", own, "http://evil.example", token, 403},
+		{"act from another port", "POST", own, "http://127.0.0.1:1", token, 403},
+		{"act from a file", "POST", own, "null", token, 403},
+		{"preflight", "OPTIONS", own, "http://evil.example", "", 403},
+	} {
+		path, body := "/api/v1/schedulers", io.Reader(http.NoBody)
+		if tt.method == "POST" {
+			path, body = path+"/test/jobs/cleanup/pause", strings.NewReader(`{"by":"alice","reason":"test"}`)
+		}
+		r, err := http.NewRequestWithContext(t.Context(), tt.method, s.URL()+path, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = tt.host
+		if tt.origin != "" {
+			r.Header.Set("Origin", tt.origin)
+		}
+		if tt.token != "" {
+			r.Header.Set("Authorization", "Bearer "+tt.token)
+		}
+		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != tt.want || res.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Errorf("%s: status %d, want %d", tt.name, res.StatusCode, tt.want)
+		}
+	}
+}
+
+func tokenFile(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(os.Getenv("XDG_RUNTIME_DIR"), "cronfence", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("token files: %v, %v", files, err)
+	}
+	return files[0]
+}
+
+func readToken(t *testing.T) string {
+	t.Helper()
+	b, err := os.ReadFile(tokenFile(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func TestTheTokenIsItsUsersAloneAndGoesWithTheServer(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	s, err := devapi.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := tokenFile(t)
+	for path, want := range map[string]os.FileMode{name: 0o600, filepath.Dir(name): 0o700} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %v", path, info.Mode(), err, want)
+		}
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(name); !os.IsNotExist(err) {
+		t.Errorf("the token is left behind: %v", err)
+	}
+}
+
+func TestASecondServerOnAPortSaysSo(t *testing.T) {
+	s, _, _ := serve(t)
+	before := readToken(t)
+	_, err := devapi.Listen(t.Context(), strings.TrimPrefix(s.URL(), "http://"))
+	var inUse *devapi.InUseError
+	if !errors.As(err, &inUse) {
+		t.Errorf("got %v", err)
+	}
+	if readToken(t) != before {
+		t.Error("the second server replaced the first one's token")
+	}
+}
