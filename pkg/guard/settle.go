@@ -114,7 +114,9 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 		d.Guard = g.Apply(d.Commit.Writes[0].Patch)
 		return d
 	}
-	// The guard names another run, or none: the row is finished alone.
+	// The guard names another run, or none: the row is finished alone. It is not brought back
+	// if somebody deletes it meanwhile: another may have finished it before that.
+	rowWrite.OrAbsent = false
 	d.Commit = &Commit{Job: e.Job, Token: e.Token, Writes: []Write{rowWrite}}
 	if g != nil {
 		d.Guard = *g

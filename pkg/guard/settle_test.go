@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,20 @@ func TestRowWhoseGuardIsAnothersIsFinishedAlone(t *testing.T) {
 	}
 	if d := Settle(b.endOf(first, Failed), nil, &first, t0); d.Verdict != Done || len(d.Commit.Writes) != 1 {
 		t.Errorf("no guard: %+v, want the row alone written", d)
+	}
+}
+
+func TestRowFinishedAloneIsNotBroughtBackOnceDeleted(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	run := b.started(0)
+	first := b.endOf(run, Succeeded)
+	free := b.change(func(g *Guard) { g.Run = nil }).guard()
+	late := Settle(b.endOf(run, Aborted), &free, &run, b.now) // judged by the row as it was
+	b.settle(first)
+	b.m.Delete(b.spec.Job, schema.TickSK(run.Tick))
+	refused := new(Refused)
+	if err := b.m.Commit(t.Context(), *late.Commit); !errors.As(err, &refused) || b.rowOf(run.Tick) != nil {
+		t.Errorf("%v, row %+v: the row was final when somebody deleted it, so another outcome must not bring it back", err, b.rowOf(run.Tick))
 	}
 }
 
