@@ -14,13 +14,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestWhatIsNotKnownIsRefusedByName(t *testing.T) {
 	one := func(state string) string { return `{"StartAt":"S","States":{"S":` + state + `}}` }
 	for _, tt := range []struct{ definition, want string }{
-		{one(`{"Type":"Map","End":true}`), `state "S": type "Map"`},
-		{one(`{"Type":"Pass","Assign":{},"End":true}`), `field "Assign"`},
+		{one(`{"Type":"Loop","End":true}`), `state "S": type "Loop"`},
+		{one(`{"Type":"Map","End":true}`), `one of ItemProcessor and Iterator`},
 		{one(`{"Type":"Pass","Output":"{% 1 %}","End":true}`), `field "Output"`},
-		{one(`{"Type":"Pass","QueryLanguage":"JSONata","End":true}`), `query language "JSONata"`},
+		{one(`{"Type":"Pass","QueryLanguage":"XPath","End":true}`), `query language "XPath"`},
 		{one(`{"Type":"Wait","Seconds":1,"ResultPath":"$.a","End":true}`), `field "ResultPath"`},
 		{one(`{"Type":"Pass","Parameters":{"a.$":"States.Unknown(1)"},"End":true}`), `States.Unknown`},
-		{one(`{"Type":"Pass","Parameters":{"a.$":"$.length()"},"End":true}`), `length()`},
+		{one(`{"Type":"Pass","Parameters":{"a.$":"$.size()"},"End":true}`), `size()`},
 		{one(`{"Type":"Pass","Next":"Nowhere"}`), `state "S": next state "Nowhere"`},
 		{one(`{"Type":"Pass"}`), `state "S": must have either Next or End`},
 		{one(`{"Type":"Pass","ResultPath":"$.a[*]","End":true}`), `"$.a[*]": must be a reference path`},

@@ -27,9 +27,6 @@ func (g *graph) check(seen map[string]bool) error {
 }
 
 func (s *state) check(g *graph, seen map[string]bool) error {
-	if err := checkQueryLanguage(s.Type, s.QueryLanguage); err != nil {
-		return err
-	}
 	for _, target := range s.targets() {
 		if g.States[target] == nil {
 			return fmt.Errorf("next state %q: no such state", target)
@@ -46,8 +43,8 @@ func (s *state) check(g *graph, seen map[string]bool) error {
 			return fmt.Errorf("ResultPath: %w", err)
 		}
 	}
-	for i := range s.Branches {
-		if err := s.Branches[i].check(seen); err != nil {
+	for i, inner := range s.inner() {
+		if err := inner.check(seen); err != nil {
 			return fmt.Errorf("branch %d: %w", i+1, err)
 		}
 	}
@@ -62,7 +59,7 @@ func (s *state) targets() []string {
 			all = append(all, t)
 		}
 	}
-	for _, c := range s.Choices {
+	for _, c := range s.choices {
 		all = append(all, c.Next)
 	}
 	for _, c := range s.Catch {
@@ -114,46 +111,144 @@ func (s *state) checkType() error {
 		}
 		return s.checkTimes()
 	case "Parallel":
-		if len(s.Branches) == 0 {
+		if len(s.branches) == 0 {
 			return fmt.Errorf("parallel has no Branches")
 		}
+	case "Map":
+		return s.checkMap()
 	case "Choice":
-		if len(s.Choices) == 0 {
+		if len(s.choices) == 0 {
 			return fmt.Errorf("choice has no Choices")
 		}
 	case "Wait":
-		if n := count(s.Seconds != nil, s.SecondsPath != nil, s.Timestamp != nil, s.TimestampPath != nil); n != 1 {
-			return fmt.Errorf("wait has %d of Seconds, SecondsPath, Timestamp and TimestampPath: must have one", n)
-		}
-		if s.Seconds != nil && *s.Seconds < 0 {
-			return fmt.Errorf("Seconds %d: must not be negative", *s.Seconds)
-		}
-		if s.Timestamp != nil {
-			if _, ok := timestampOf(*s.Timestamp); !ok {
-				return fmt.Errorf("Timestamp %q: must be an RFC 3339 instant", *s.Timestamp)
-			}
-		}
+		return s.checkWait()
 	case "Fail":
-		if s.Error != nil && s.ErrorPath != nil || s.Cause != nil && s.CausePath != nil {
+		if s.Error.given && s.ErrorPath != nil || s.Cause.given && s.CausePath != nil {
 			return fmt.Errorf("fail has a value and a path for the same field")
+		}
+		for name, v := range map[string]*value{"Error": &s.Error, "Cause": &s.Cause} {
+			if _, isText := v.raw.(string); v.given && !isText {
+				return fmt.Errorf("%s %v: must be a string", name, v.raw)
+			}
 		}
 	}
 	return nil
 }
 
-func (s *state) checkTimes() error {
-	for name, n := range map[string]*int64{"TimeoutSeconds": s.TimeoutSeconds, "HeartbeatSeconds": s.HeartbeatSeconds} {
-		if n != nil && *n < 1 {
-			return fmt.Errorf("%s %d: must be positive", name, *n)
+func (s *state) checkWait() error {
+	n := count(s.Seconds.given, s.SecondsPath != nil, s.Timestamp.given, s.TimestampPath != nil)
+	if n != 1 {
+		return fmt.Errorf("wait has %d of Seconds, SecondsPath, Timestamp and TimestampPath: must have one", n)
+	}
+	if err := s.Seconds.checkWhole(s.lang, "Seconds", 0); err != nil {
+		return err
+	}
+	if text, fixed := s.Timestamp.constant(); fixed {
+		if _, ok := timestampOf(text); !ok {
+			return fmt.Errorf("Timestamp %q: must be an RFC 3339 instant", text)
 		}
 	}
-	if strings.HasSuffix(s.Resource, ".waitForTaskToken") {
+	return nil
+}
+
+func (s *state) checkMap() error {
+	if s.Parameters.given && s.ItemSelector.given {
+		return fmt.Errorf("map has both Parameters and ItemSelector")
+	}
+	if s.MaxConcurrency.given && s.MaxConcurrencyPath != nil {
+		return fmt.Errorf("map has both MaxConcurrency and MaxConcurrencyPath")
+	}
+	if err := s.ToleratedFailureCount.checkWhole(s.lang, "ToleratedFailureCount", 0); err != nil {
+		return err
+	}
+	return s.MaxConcurrency.checkWhole(s.lang, "MaxConcurrency", 0)
+}
+
+func (s *state) checkTimes() error {
+	if s.TimeoutSeconds.given && s.TimeoutSecondsPath != nil || s.HeartbeatSeconds.given && s.HeartbeatSecondsPath != nil {
+		return fmt.Errorf("task has a value and a path for the same time")
+	}
+	if err := s.TimeoutSeconds.checkWhole(s.lang, "TimeoutSeconds", 1); err != nil {
+		return err
+	}
+	if err := s.HeartbeatSeconds.checkWhole(s.lang, "HeartbeatSeconds", 1); err != nil {
+		return err
+	}
+	timeout, fixed := s.TimeoutSeconds.constant()
+	beat, alsoFixed := s.HeartbeatSeconds.constant()
+	if !fixed || !alsoFixed {
 		return nil
 	}
-	if s.TimeoutSeconds != nil && s.HeartbeatSeconds != nil && *s.HeartbeatSeconds >= *s.TimeoutSeconds {
-		return fmt.Errorf("HeartbeatSeconds %d: must be less than TimeoutSeconds %d", *s.HeartbeatSeconds, *s.TimeoutSeconds)
+	t, _ := wholeNumber(timeout)
+	if b, _ := wholeNumber(beat); b >= t {
+		return fmt.Errorf("HeartbeatSeconds %d: must be less than TimeoutSeconds %d", b, t)
 	}
 	return nil
+}
+
+// checkWhole refuses a fixed value that is no whole number of at least low.
+func (v *value) checkWhole(lang language, name string, low int64) error {
+	if !v.given {
+		return nil
+	}
+	raw, fixed := v.constant()
+	if !fixed && lang == jsonata {
+		return nil
+	}
+	if n, ok := wholeNumber(raw); !ok || n < low || n > maxWait {
+		return fmt.Errorf("%s %v: must be a whole number from %d to %d", name, v.raw, low, maxWait)
+	}
+	return nil
+}
+
+// wholeNumber reads a JSON number that is an integer, however it is written.
+func wholeNumber(v any) (int64, bool) {
+	r, ok := asNumber(v)
+	if !ok || !r.IsInt() || !r.Num().IsInt64() {
+		return 0, false
+	}
+	return r.Num().Int64(), true
+}
+
+// checkVariables refuses what AWS refuses: a name that is assigned both inside a Parallel
+// or Map and around it. outer are the names of all graphs around this one.
+func (g *graph) checkVariables(outer []string) error {
+	own := g.assigned()
+	for _, name := range slices.Sorted(maps.Keys(g.States)) {
+		for _, inner := range g.States[name].inner() {
+			all := append(slices.Clone(outer), own...)
+			for _, v := range inner.assigned() {
+				if slices.Contains(all, v) {
+					return fmt.Errorf("state %q: Assign: variable %q is assigned around it too", name, v)
+				}
+			}
+			if err := inner.checkVariables(all); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// assigned lists the variables that the graph's own states assign.
+func (g *graph) assigned() []string {
+	var names []string
+	add := func(v *value) {
+		object, _ := v.raw.(map[string]any)
+		for name := range object {
+			names = append(names, strings.TrimSuffix(name, ".$"))
+		}
+	}
+	for _, s := range g.States {
+		add(&s.Assign)
+		for _, c := range s.Catch {
+			add(&c.Assign)
+		}
+		for i := range s.choices {
+			add(&s.choices[i].Assign)
+		}
+	}
+	return names
 }
 
 func count(all ...bool) int {

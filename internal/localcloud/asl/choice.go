@@ -14,23 +14,70 @@ type condition func(scope) (bool, error)
 
 // choiceRule is one entry of Choices.
 type choiceRule struct {
-	Next string
-	test condition
+	Next           string
+	Output, Assign value
+	test           condition
 }
 
-func (r *choiceRule) UnmarshalJSON(b []byte) error {
+// parseChoice reads a rule: comparisons in JSONPath, a Condition in JSONata.
+func parseChoice(raw json.RawMessage, lang language) (choiceRule, error) {
+	var r choiceRule
 	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(b, &fields); err != nil {
-		return fmt.Errorf("choice: %w", err)
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return r, err
 	}
 	if err := json.Unmarshal(fields["Next"], &r.Next); err != nil {
-		return fmt.Errorf("choice: Next is missing or no string")
+		return r, fmt.Errorf("Next is missing or no string")
 	}
-	delete(fields, "Next")
-	delete(fields, "Comment")
+	if text, ok := fields["Assign"]; ok {
+		if err := json.Unmarshal(text, &r.Assign); err != nil {
+			return r, fmt.Errorf("Assign: %w", err)
+		}
+	}
+	if err := r.Assign.compile(lang, "Assign"); err != nil {
+		return r, err
+	}
+	if lang == jsonata {
+		return r, r.parseCondition(raw)
+	}
+	for _, name := range []string{"Next", "Comment", "Assign"} {
+		delete(fields, name)
+	}
 	test, err := compileRule(fields)
 	r.test = test
-	return err
+	return r, err
+}
+
+// parseCondition reads what a rule has in JSONata.
+func (r *choiceRule) parseCondition(raw json.RawMessage) error {
+	var rule struct{ Condition, Output value }
+	if err := decode("rule", raw, &rule, "Comment", "Condition", "Next", "Output", "Assign"); err != nil {
+		return err
+	}
+	r.Output = rule.Output
+	if err := r.Output.compile(jsonata, "Output"); err != nil {
+		return err
+	}
+	if err := rule.Condition.compile(jsonata, "Condition"); err != nil {
+		return err
+	}
+	if fixed, ok := rule.Condition.constant(); ok || !rule.Condition.given {
+		if _, isBool := fixed.(bool); !isBool {
+			return fmt.Errorf("Condition %v: must be a JSONata expression, true or false", fixed)
+		}
+	}
+	r.test = func(s scope) (bool, error) {
+		v, err := rule.Condition.eval(s)
+		if err != nil {
+			return false, err
+		}
+		holds, ok := v.(bool)
+		if !ok {
+			return false, queryError("The JSONata expression specified for the field 'Condition' returned an unexpected result type. Expected 'boolean', but was: %v", v)
+		}
+		return holds, nil
+	}
+	return nil
 }
 
 func compileRule(fields map[string]json.RawMessage) (condition, error) {
@@ -39,7 +86,7 @@ func compileRule(fields map[string]json.RawMessage) (condition, error) {
 			continue
 		}
 		if len(fields) > 1 {
-			return nil, fmt.Errorf("choice: %s must stand alone", name)
+			return nil, fmt.Errorf("%s must stand alone", name)
 		}
 		return compileBoolean(name, raw)
 	}
@@ -51,10 +98,10 @@ func compileBoolean(name string, raw json.RawMessage) (condition, error) {
 	if name == "Not" {
 		rules = make([]map[string]json.RawMessage, 1)
 		if err := json.Unmarshal(raw, &rules[0]); err != nil {
-			return nil, fmt.Errorf("choice: Not: %w", err)
+			return nil, fmt.Errorf("Not: %w", err)
 		}
 	} else if err := json.Unmarshal(raw, &rules); err != nil {
-		return nil, fmt.Errorf("choice: %s: %w", name, err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	tests := make([]condition, len(rules))
 	for i, rule := range rules {
@@ -85,7 +132,7 @@ func compileBoolean(name string, raw json.RawMessage) (condition, error) {
 func compileComparison(fields map[string]json.RawMessage) (condition, error) {
 	var variable Path
 	if err := json.Unmarshal(fields["Variable"], &variable); err != nil {
-		return nil, fmt.Errorf("choice: Variable is missing or no path: %w", err)
+		return nil, fmt.Errorf("Variable is missing or no path: %w", err)
 	}
 	if len(fields) != 2 {
 		return nil, fmt.Errorf("choice on %s: must have one operator beside Variable", &variable)

@@ -4,18 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"regexp"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 )
 
 // corpusCase is one recorded execution of real AWS.
@@ -49,6 +44,7 @@ type corpusCase struct {
 type corpusMock struct {
 	State      string
 	Parameters json.RawMessage
+	Submitted  json.RawMessage
 	Result     json.RawMessage
 	Failed     bool
 	Error      string
@@ -57,13 +53,15 @@ type corpusMock struct {
 }
 
 // The floors: how many of the recorded cases agree today. A change may raise them.
-var corpusFloors = map[string]int{"cases": 94, "tables": 503, "tasks": 6}
+var corpusFloors = map[string]int{"cases": 114, "tables": 661, "tasks": 27, "variables": 24, "jsonata": 97}
 
-// Cases that run and do not agree, with the reason. Every other one that does not agree
-// must be refused when its definition is read.
+// Cases that do not agree, each with its reason. There must be no other, and none of these
+// may agree unnoticed.
 var corpusDiffers = map[string]string{
 	"scenarios_lambda_invoke_with_retry_extended_input":         "recorded before AWS put Execution.RedriveCount into the context object",
 	"scenarios_lambda_service_invoke_with_retry_extended_input": "the same",
+	// AWS writes a TaskStateAborted beside the TaskFailed, here only; status and output agree.
+	"callback_sqs_failure_in_wait_for_task_tok_no_error_field_sqs_parallel_wait_for_task_token": "an event more in the history",
 }
 
 func TestExecutionsEndAsRecordedOnAWS(t *testing.T) {
@@ -74,24 +72,25 @@ func TestExecutionsEndAsRecordedOnAWS(t *testing.T) {
 	for folder, floor := range corpusFloors {
 		t.Run(folder, func(t *testing.T) {
 			files, _ := filepath.Glob(filepath.Join(dir, folder, "*.json"))
-			passed, total, missed := 0, 0, []string{}
+			passed, total := 0, 0
 			for _, file := range files {
 				for name, c := range readCorpus(t, file) {
 					total++
-					switch err := c.run(t); {
+					err := c.run(t)
+					reason, listed := corpusDiffers[name]
+					switch {
+					case err == nil && listed:
+						t.Errorf("%s agrees with AWS: it need not be listed", name)
 					case err == nil:
 						passed++
-						continue
-					case !strings.HasPrefix(err.Error(), "refused") && corpusDiffers[name] == "" && folder != "tasks":
-						t.Errorf("%s runs otherwise than on AWS: %v", name, err)
-						fallthrough
+					case listed:
+						t.Logf("%s: %s", name, reason)
 					default:
-						missed = append(missed, fmt.Sprintf("%s: %s", name, cmp.Or(corpusDiffers[name], err.Error())))
+						t.Errorf("%s runs otherwise than on AWS: %v", name, err)
 					}
 				}
 			}
-			slices.Sort(missed)
-			t.Logf("%s: %d of %d agree; not:\n%s", folder, passed, total, strings.Join(missed, "\n"))
+			t.Logf("%s: %d of %d agree", folder, passed, total)
 			if passed < floor {
 				t.Errorf("%s: %d cases agree with AWS, want at least %d", folder, passed, floor)
 			}
@@ -109,9 +108,6 @@ func readCorpus(t *testing.T, file string) map[string]corpusCase {
 	var c corpusCase
 	if err := json.Unmarshal(text, &c); err != nil {
 		t.Fatalf("%s: %v", file, err)
-	}
-	if strings.Contains(c.Kind, "jsonata") {
-		return nil
 	}
 	if len(c.Rows) == 0 {
 		return map[string]corpusCase{c.Name: c}
@@ -180,118 +176,4 @@ func (c corpusCase) compareEvents(events []Event) error {
 		return fmt.Errorf("events %v, want %v", got, want)
 	}
 	return nil
-}
-
-func statusOf(res Result, err error) string {
-	switch {
-	case errors.Is(err, ErrTimedOut):
-		return "TIMED_OUT"
-	case err != nil:
-		return "ABORTED"
-	case res.Err != nil:
-		return "FAILED"
-	}
-	return "SUCCEEDED"
-}
-
-func sameText(got, want string) bool {
-	return got == want || sameJSON([]byte(got), []byte(want))
-}
-
-func sameJSON(got, want []byte) bool {
-	var g, w any
-	if json.Unmarshal(got, &g) != nil || json.Unmarshal(want, &w) != nil {
-		return false
-	}
-	return sameValue(g, w)
-}
-
-var wildcard = regexp.MustCompile(`<[^<>]*>`)
-
-// sameValue compares decoded JSON, where a recorded string may hold stand-ins.
-func sameValue(got, want any) bool {
-	switch w := want.(type) {
-	case map[string]any:
-		g, ok := got.(map[string]any)
-		if !ok || len(g) != len(w) {
-			return false
-		}
-		for k := range w {
-			if _, ok := g[k]; !ok || !sameValue(g[k], w[k]) {
-				return false
-			}
-		}
-		return true
-	case []any:
-		g, ok := got.([]any)
-		return ok && slices.EqualFunc(g, w, sameValue)
-	case string:
-		g, ok := got.(string)
-		return ok && sameString(g, w)
-	}
-	return reflect.DeepEqual(got, want)
-}
-
-func sameString(got, want string) bool {
-	if got == want || strings.HasSuffix(want, "-time") || slices.Contains([]string{"timestamp", "date", "time"}, want) {
-		return true
-	}
-	if !wildcard.MatchString(want) {
-		return false
-	}
-	pattern := regexp.QuoteMeta(wildcard.ReplaceAllString(want, "\x00"))
-	return regexp.MustCompile("^(?s:" + strings.ReplaceAll(pattern, "\x00", ".*") + ")$").MatchString(got)
-}
-
-// bubbleClock is the time package's own time, which a synctest bubble makes virtual.
-type bubbleClock struct{}
-
-func (bubbleClock) Now() time.Time { return time.Now() }
-
-func (bubbleClock) Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
-func (bubbleClock) AfterFunc(d time.Duration, f func()) func() bool { return time.AfterFunc(d, f).Stop }
-
-// corpusTasks answers each attempt with the next mock of its state.
-type corpusTasks struct {
-	mu    sync.Mutex
-	mocks []corpusMock
-}
-
-func (c *corpusTasks) RunTask(ctx context.Context, task Task) (any, error) {
-	mock, ok := c.next(task.State)
-	if !ok {
-		return nil, fmt.Errorf("no mock left for state %q", task.State)
-	}
-	got, _ := encodeJSON(task.Input)
-	if !sameJSON(got, mock.Parameters) {
-		return nil, fmt.Errorf("parameters %s, want %s", got, mock.Parameters)
-	}
-	switch {
-	case mock.Hang:
-		<-ctx.Done()
-		return nil, ctx.Err()
-	case mock.Failed:
-		return nil, &Error{mock.Error, mock.Cause}
-	}
-	return decodeJSON(mock.Result)
-}
-
-func (c *corpusTasks) next(state string) (corpusMock, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.mocks, func(m corpusMock) bool { return m.State == state })
-	if i < 0 {
-		return corpusMock{}, false
-	}
-	mock := c.mocks[i]
-	c.mocks = slices.Delete(c.mocks, i, i+1)
-	return mock, true
 }

@@ -16,6 +16,8 @@ const (
 	ErrNameDataLimit       = "States.DataLimitExceeded"
 	ErrNameNoChoiceMatched = "States.NoChoiceMatched"
 	ErrNameResultPath      = "States.ResultPathMatchFailure"
+	ErrNameIntrinsic       = "States.IntrinsicFailure"
+	ErrNameQuery           = "States.QueryEvaluationError"
 )
 
 // Error is how a state or an execution fails. Name and Cause may both be empty: a Fail
@@ -23,6 +25,9 @@ const (
 type Error struct {
 	Name  string
 	Cause string
+	// Nameless says that a task token was answered with a failure that has no error: a
+	// Catch then sees nulls, where it sees empty texts after a Fail state without any.
+	Nameless bool
 }
 
 func (e *Error) Error() string {
@@ -34,6 +39,9 @@ func (e *Error) Error() string {
 
 // output is what a Catch sees. AWS writes both fields, empty or not.
 func (e *Error) output() map[string]any {
+	if e.Nameless {
+		return map[string]any{"Error": nil, "Cause": nil}
+	}
 	return map[string]any{"Error": e.Name, "Cause": e.Cause}
 }
 
@@ -54,7 +62,7 @@ func (e *Error) matches(names []string) bool {
 // runtimeError is what no Catch can hold: the definition does not fit its data.
 func runtimeError(state, format string, args ...any) *Error {
 	cause := fmt.Sprintf(format, args...)
-	return &Error{ErrNameRuntime, fmt.Sprintf("An error occurred while executing the state '%s'. %s", state, cause)}
+	return &Error{Name: ErrNameRuntime, Cause: fmt.Sprintf("An error occurred while executing the state '%s'. %s", state, cause)}
 }
 
 // asError gives an error of the data flow its name: one that carries a name keeps it,

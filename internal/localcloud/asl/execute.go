@@ -3,6 +3,7 @@ package asl
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
 	"time"
@@ -21,10 +22,18 @@ type Clock interface {
 type Task struct {
 	State    string
 	Resource string
-	Input    any // decoded JSON: what Parameters made
+	Input    any // decoded JSON: what Parameters or Arguments made
 	Timeout  time.Duration
 	// Execution is the ARN of the execution that asks.
 	Execution string
+	// Token is the task token of a resource that ends in .waitForTaskToken: what the
+	// context object had as $$.Task.Token. Its result is that with which it is answered.
+	Token string
+	// Submitted says that the called service has taken the request and the task now waits
+	// for the end of the work (.sync) or for its token.
+	Submitted func()
+	// Beat says that the work is alive: HeartbeatSeconds begin anew.
+	Beat func()
 }
 
 // Tasks runs the work of Task states.
@@ -77,7 +86,7 @@ func (m *Machine) Run(ctx context.Context, e Execution) (Result, error) {
 	}
 	x := &execution{Execution: e, started: e.Clock.Now(), cancel: cancel, input: input}
 	x.event("ExecutionStarted", "", nil)
-	output, failed := x.runGraph(ctx, &m.graph, input)
+	output, failed := x.runGraph(ctx, m.graph, input, frame{vars: newVariables(nil)})
 	if ctx.Err() != nil {
 		return x.interrupted(context.Cause(ctx))
 	}
@@ -130,7 +139,7 @@ func (x *execution) event(kind, state string, e *Error) {
 
 func (x *execution) observe(e Event) {
 	if x.events.Add(1) == MaxEvents {
-		x.cancel(fatalError{&Error{ErrNameRuntime, "the execution reached the maximum of 25000 history events"}})
+		x.cancel(fatalError{&Error{Name: ErrNameRuntime, Cause: "the execution reached the maximum of 25000 history events"}})
 	}
 	if x.Observe != nil {
 		e.At = x.Clock.Now()
@@ -140,17 +149,20 @@ func (x *execution) observe(e Event) {
 
 // runGraph runs states from the start until one ends. When ctx ends, the result means
 // nothing and the caller must look at ctx.
-func (x *execution) runGraph(ctx context.Context, g *graph, input any) (any, *Error) {
+func (x *execution) runGraph(ctx context.Context, g *graph, input any, f frame) (any, *Error) {
 	for name := g.StartAt; ; {
 		if ctx.Err() != nil {
 			return nil, nil
 		}
 		s := g.States[name]
-		v := &visit{x: x, state: s, raw: input}
+		v := &visit{x: x, state: s, raw: input, frame: f}
 		v.entered()
 		output, next, failed := v.run(ctx)
 		if ctx.Err() != nil {
 			return nil, nil
+		}
+		if failed == nil {
+			failed = tooLarge(name, output)
 		}
 		if failed != nil {
 			if failed.fatal() {
@@ -164,4 +176,15 @@ func (x *execution) runGraph(ctx context.Context, g *graph, input any) (any, *Er
 		}
 		name, input = next, output
 	}
+}
+
+// maxData is how much data goes from one state to the next at most, in bytes of JSON.
+const maxData = 256 << 10
+
+func tooLarge(state string, output any) *Error {
+	text, err := encodeJSON(output)
+	if err != nil || len(text) <= maxData {
+		return nil
+	}
+	return &Error{Name: ErrNameDataLimit, Cause: fmt.Sprintf("The state/task '%s' returned a result with a size exceeding the maximum number of bytes service limit.", state)}
 }

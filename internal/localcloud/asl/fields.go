@@ -8,25 +8,42 @@ import (
 	"strings"
 )
 
-// What each state type may carry. A field that AWS knows and this package does not is
-// left out here on purpose: it is refused like one that nobody knows.
+// What each state type may carry in each query language. A field that AWS knows and this
+// package does not is left out here on purpose: it is refused like one that nobody knows.
 var (
 	commonFields = []string{"Type", "Comment", "QueryLanguage"}
 	flowFields   = []string{"Next", "End"}
 	ioFields     = []string{"InputPath", "OutputPath"}
 	errorFields  = []string{"Retry", "Catch"}
 	resultFields = []string{"Parameters", "ResultSelector", "ResultPath"}
+	outFields    = []string{"Output", "Assign"} // JSONata
+	taskFields   = []string{"Resource", "TimeoutSeconds", "HeartbeatSeconds"}
+	mapFields    = []string{"ItemProcessor", "Iterator", "ItemSelector", "MaxConcurrency", "ToleratedFailureCount", "ToleratedFailurePercentage"}
 
-	stateFields = map[string][]string{
-		"Task": slices.Concat(flowFields, ioFields, resultFields, errorFields,
-			[]string{"Resource", "TimeoutSeconds", "TimeoutSecondsPath", "HeartbeatSeconds", "HeartbeatSecondsPath"}),
-		"Parallel": slices.Concat(flowFields, ioFields, resultFields, errorFields, []string{"Branches"}),
-		"Pass":     slices.Concat(flowFields, ioFields, []string{"Parameters", "Result", "ResultPath"}),
-		"Wait": slices.Concat(flowFields, ioFields,
-			[]string{"Seconds", "SecondsPath", "Timestamp", "TimestampPath"}),
-		"Choice":  slices.Concat(ioFields, []string{"Choices", "Default"}),
-		"Succeed": ioFields,
-		"Fail":    {"Error", "Cause", "ErrorPath", "CausePath"},
+	stateFields = map[language]map[string][]string{
+		jsonPath: {
+			"Task": slices.Concat(flowFields, ioFields, resultFields, errorFields, taskFields,
+				[]string{"Assign", "TimeoutSecondsPath", "HeartbeatSecondsPath"}),
+			"Parallel": slices.Concat(flowFields, ioFields, resultFields, errorFields, []string{"Assign", "Branches"}),
+			"Map": slices.Concat(flowFields, ioFields, resultFields, errorFields, mapFields,
+				[]string{"Assign", "ItemsPath", "MaxConcurrencyPath"}),
+			"Pass": slices.Concat(flowFields, ioFields, []string{"Assign", "Parameters", "Result", "ResultPath"}),
+			"Wait": slices.Concat(flowFields, ioFields,
+				[]string{"Assign", "Seconds", "SecondsPath", "Timestamp", "TimestampPath"}),
+			"Choice":  slices.Concat(ioFields, []string{"Assign", "Choices", "Default"}),
+			"Succeed": ioFields,
+			"Fail":    {"Error", "Cause", "ErrorPath", "CausePath"},
+		},
+		jsonata: {
+			"Task":     slices.Concat(flowFields, outFields, errorFields, taskFields, []string{"Arguments"}),
+			"Parallel": slices.Concat(flowFields, outFields, errorFields, []string{"Arguments", "Branches"}),
+			"Map":      slices.Concat(flowFields, outFields, errorFields, mapFields, []string{"Items"}),
+			"Pass":     slices.Concat(flowFields, outFields),
+			"Wait":     slices.Concat(flowFields, outFields, []string{"Seconds", "Timestamp"}),
+			"Choice":   slices.Concat(outFields, []string{"Choices", "Default"}),
+			"Succeed":  {"Output"},
+			"Fail":     {"Error", "Cause"},
+		},
 	}
 
 	topFields    = []string{"Comment", "StartAt", "States", "TimeoutSeconds", "Version", "QueryLanguage"}
@@ -53,13 +70,6 @@ func decode(what string, raw []byte, v any, allowed ...string) error {
 	}
 	if err := json.Unmarshal(raw, v); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
-	}
-	return nil
-}
-
-func checkQueryLanguage(what, lang string) error {
-	if lang != "" && lang != "JSONPath" {
-		return fmt.Errorf("%s: query language %q is not supported; the local cloud knows JSONPath", what, lang)
 	}
 	return nil
 }

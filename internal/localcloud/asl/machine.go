@@ -10,73 +10,57 @@ import (
 
 // Machine is a checked definition, ready to run any number of times.
 type Machine struct {
-	graph   graph
+	graph   *graph
 	timeout time.Duration // 0 when the machine has none
 }
 
-// graph is a start and its states: a machine's, or one branch's.
+// graph is a start and its states: a machine's, one branch's or one iteration's.
 type graph struct {
 	StartAt string
-	States  states
+	States  map[string]*state
 }
 
-// states are read one by one, so that an error names the state.
-type states map[string]*state
-
-func (all *states) UnmarshalJSON(raw []byte) error {
-	var texts map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &texts); err != nil {
-		return err
-	}
-	*all = make(states, len(texts))
-	for _, name := range slices.Sorted(maps.Keys(texts)) {
-		s := &state{name: name}
-		if err := json.Unmarshal(texts[name], s); err != nil {
-			return fmt.Errorf("state %q: %w", name, err)
-		}
-		(*all)[name] = s
-	}
-	return nil
-}
-
-// state holds the fields of every state type; what a type may carry is checked when it
-// is read.
+// state holds the fields of every state type in both query languages; what a type may
+// carry is checked when it is read.
 type state struct {
 	name string
+	lang language
 
 	Type          string
 	QueryLanguage string
 	Next          string
 	End           bool
 
-	InputPath, OutputPath, ResultPath pathField
-	Parameters, ResultSelector        *template
+	InputPath, OutputPath, ResultPath                     pathField // JSONPath
+	Parameters, ResultSelector, Arguments, Output, Assign value
 
 	Retry []retrier
-	Catch []catcher
+	Catch []*catcher
 
-	Resource                                 string   // Task
-	TimeoutSeconds, HeartbeatSeconds         *int64   // Task
-	TimeoutSecondsPath, HeartbeatSecondsPath *Path    // Task
-	Branches                                 []branch // Parallel
+	Resource                                 string // Task
+	TimeoutSeconds, HeartbeatSeconds         value
+	TimeoutSecondsPath, HeartbeatSecondsPath *Path
+
+	Branches []json.RawMessage // Parallel
+	branches []*graph
+
+	ItemProcessor, Iterator                           json.RawMessage // Map
+	ItemsPath, MaxConcurrencyPath                     *Path
+	Items, ItemSelector, MaxConcurrency               value
+	ToleratedFailureCount, ToleratedFailurePercentage value
+	processor                                         *graph
 
 	Result json.RawMessage // Pass
 
-	Seconds                    *int64 // Wait
-	Timestamp                  *string
+	Seconds, Timestamp         value // Wait
 	SecondsPath, TimestampPath *Path
 
-	Choices []choiceRule
+	Choices []json.RawMessage
+	choices []choiceRule
 	Default string
 
-	Error, Cause         *string // Fail
+	Error, Cause         value // Fail
 	ErrorPath, CausePath *exprField
-}
-
-type branch struct{ graph }
-
-func (b *branch) UnmarshalJSON(raw []byte) error {
-	return decode("branch", raw, &b.graph, branchFields...)
 }
 
 // pathField tells a path from null, which drops the data, and both from absence.
@@ -110,39 +94,74 @@ func (f *exprField) UnmarshalJSON(b []byte) error {
 // not supported there.
 func Parse(definition []byte) (*Machine, error) {
 	var top struct {
-		graph
-		QueryLanguage  string
+		QueryLanguage  language
 		TimeoutSeconds int64
 	}
 	if err := decode("state machine", definition, &top, topFields...); err != nil {
 		return nil, err
 	}
-	if err := checkQueryLanguage("state machine", top.QueryLanguage); err != nil {
-		return nil, err
+	lang, err := jsonPath.override(top.QueryLanguage)
+	if err != nil {
+		return nil, fmt.Errorf("state machine: %w", err)
 	}
 	if top.TimeoutSeconds < 0 {
 		return nil, fmt.Errorf("state machine: TimeoutSeconds %d: must be positive", top.TimeoutSeconds)
 	}
-	m := &Machine{graph: top.graph, timeout: time.Duration(top.TimeoutSeconds) * time.Second}
-	return m, m.graph.check(map[string]bool{})
+	g, err := parseGraph("state machine", definition, lang, topFields...)
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{graph: g, timeout: time.Duration(top.TimeoutSeconds) * time.Second}
+	if err := g.check(map[string]bool{}); err != nil {
+		return nil, err
+	}
+	return m, g.checkVariables(nil)
 }
 
-func (s *state) UnmarshalJSON(raw []byte) error {
-	var head struct{ Type string }
+func parseGraph(what string, raw json.RawMessage, lang language, allowed ...string) (*graph, error) {
+	var text struct {
+		StartAt string
+		States  map[string]json.RawMessage
+	}
+	if err := decode(what, raw, &text, allowed...); err != nil {
+		return nil, err
+	}
+	g := &graph{StartAt: text.StartAt, States: make(map[string]*state, len(text.States))}
+	for _, name := range slices.Sorted(maps.Keys(text.States)) {
+		s, err := parseState(name, text.States[name], lang)
+		if err != nil {
+			return nil, fmt.Errorf("state %q: %w", name, err)
+		}
+		g.States[name] = s
+	}
+	return g, nil
+}
+
+func parseState(name string, raw json.RawMessage, outer language) (*state, error) {
+	var head struct {
+		Type          string
+		QueryLanguage language
+	}
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return err
+		return nil, err
 	}
-	allowed, ok := stateFields[head.Type]
+	lang, err := outer.override(head.QueryLanguage)
+	if err != nil {
+		return nil, err
+	}
+	allowed, ok := stateFields[lang][head.Type]
 	if !ok {
-		return fmt.Errorf("type %q is not supported; the local cloud knows %v",
-			head.Type, slices.Sorted(maps.Keys(stateFields)))
+		return nil, fmt.Errorf("type %q is not supported; the local cloud knows %v",
+			head.Type, slices.Sorted(maps.Keys(stateFields[lang])))
 	}
-	type plain state // without this method
-	return decode(head.Type, raw, (*plain)(s), slices.Concat(commonFields, allowed)...)
+	s := &state{name: name, lang: lang}
+	if err := decode(head.Type, raw, s, slices.Concat(commonFields, allowed)...); err != nil {
+		return nil, err
+	}
+	return s, s.compile(outer)
 }
 
-// Resources lists what the machine's tasks call, so that a caller can refuse what it
-// cannot do before anything runs.
+// Resources lists what the machine's tasks call.
 func (m *Machine) Resources() []string {
 	found := map[string]bool{}
 	m.graph.walk(func(s *state) {
@@ -153,11 +172,31 @@ func (m *Machine) Resources() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
+// TaskResources maps the names of the machine's tasks to what they call, so that a caller
+// can say what it cannot do before anything runs.
+func (m *Machine) TaskResources() map[string]string {
+	found := map[string]string{}
+	m.graph.walk(func(s *state) {
+		if s.Type == "Task" {
+			found[s.name] = s.Resource
+		}
+	})
+	return found
+}
+
 func (g *graph) walk(visit func(*state)) {
 	for _, s := range g.States {
 		visit(s)
-		for i := range s.Branches {
-			s.Branches[i].walk(visit)
+		for _, inner := range s.inner() {
+			inner.walk(visit)
 		}
 	}
+}
+
+// inner are the graphs inside a Parallel or Map.
+func (s *state) inner() []*graph {
+	if s.processor != nil {
+		return []*graph{s.processor}
+	}
+	return s.branches
 }

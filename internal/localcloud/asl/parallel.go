@@ -20,10 +20,10 @@ func (v *visit) runParallel(ctx context.Context, params any) (any, *Error) {
 	var wg sync.WaitGroup
 	var once sync.Once
 	var first *Error
-	results := make([]any, len(v.state.Branches))
-	for i := range v.state.Branches {
+	results := make([]any, len(v.state.branches))
+	for i, branch := range v.state.branches {
 		wg.Go(func() {
-			result, failed := v.x.runGraph(branchCtx, &v.state.Branches[i].graph, params)
+			result, failed := v.x.runGraph(branchCtx, branch, params, v.frame.inner())
 			if failed != nil {
 				once.Do(func() { first = failed })
 				cancel(errBranchFailed)

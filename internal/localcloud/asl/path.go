@@ -5,15 +5,17 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
-// Path is a JSONPath as Step Functions takes it: names, indexes, slices, wildcards and
-// descendants below "$" (the input) or "$$" (the context object). Filters and functions
-// are refused by name.
+// Path is a JSONPath as Step Functions takes it: names, indexes, slices, wildcards,
+// descendants, filters and length() below "$" (the input), "$$" (the context object) or
+// "$name" (a variable). Other functions are refused by name.
 type Path struct {
-	text    string
-	context bool
-	steps   []step
+	text     string
+	context  bool
+	variable string // "" for the input or the context object
+	steps    []step
 }
 
 type stepKind int
@@ -24,6 +26,8 @@ const (
 	stepSlice
 	stepWild
 	stepDeep // every value below, itself included
+	stepFilter
+	stepLength // of a list
 )
 
 type step struct {
@@ -32,14 +36,16 @@ type step struct {
 	indexes []int
 	from    *int
 	to      *int
+	filter  predicate
 }
 
 func (p *Path) String() string { return p.text }
 
 // definite tells whether the path names at most one value.
 func (p *Path) definite() bool {
-	for _, s := range p.steps {
-		if s.kind > stepIndex || len(s.names) > 1 || len(s.indexes) > 1 {
+	for i, s := range p.steps {
+		several := len(s.names) > 1 && i < len(p.steps)-1 // at the end they make one object
+		if s.kind != stepLength && s.kind > stepIndex || several || len(s.indexes) > 1 {
 			return false
 		}
 	}
@@ -68,6 +74,8 @@ func parsePath(text string) (*Path, error) {
 	}
 	if r, ok := strings.CutPrefix(rest, "$"); ok {
 		p.context, rest = true, r
+	} else if end := nameEnd(rest); end > 0 {
+		p.variable, rest = rest[:end], rest[end:]
 	}
 	for rest != "" {
 		steps, r, err := parseStep(rest)
@@ -77,6 +85,16 @@ func parsePath(text string) (*Path, error) {
 		p.steps, rest = append(p.steps, steps...), r
 	}
 	return p, nil
+}
+
+// nameEnd is where a variable's name ends that begins the text.
+func nameEnd(text string) int {
+	for i, r := range text {
+		if r != '_' && !unicode.IsLetter(r) && (i == 0 || !unicode.IsDigit(r)) {
+			return i
+		}
+	}
+	return len(text)
 }
 
 func parseStep(rest string) ([]step, string, error) {
@@ -104,19 +122,22 @@ func parseStep(rest string) ([]step, string, error) {
 			return nil, "", fmt.Errorf("a name is missing after the dot")
 		case name == "*":
 			return append(steps, step{kind: stepWild}), rest[1+end:], nil
+		case name == "length()" && end == len(rest)-1:
+			return append(steps, step{kind: stepLength}), "", nil
 		case strings.ContainsAny(name, "() '\"$@"):
-			return nil, "", fmt.Errorf("%q is not supported; the local cloud knows names, indexes, slices and *", name)
+			return nil, "", fmt.Errorf("%q is not supported; the local cloud knows names, indexes, slices, filters, * and length() at the end", name)
 		}
 		return append(steps, step{kind: stepName, names: []string{name}}), rest[1+end:], nil
 	}
 	return nil, "", fmt.Errorf("%q: must go on with . or [", rest)
 }
 
-// parseBracket reads one [...] with a name, index, slice, wildcard or list of the first two.
+// parseBracket reads one [...] with a name, index, slice, wildcard, filter or list of the
+// first two.
 func parseBracket(rest string) (step, string, error) {
 	inner := strings.TrimLeft(rest[1:], " ")
 	if strings.HasPrefix(inner, "?") {
-		return step{}, "", fmt.Errorf("filter %q is not supported; the local cloud knows names, indexes, slices and *", rest)
+		return parseFilter(inner[1:])
 	}
 	if strings.HasPrefix(inner, "'") || strings.HasPrefix(inner, `"`) {
 		return parseNames(inner)
@@ -137,7 +158,7 @@ func parseBracket(rest string) (step, string, error) {
 	for _, part := range strings.Split(body, ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(part))
 		if err != nil {
-			return step{}, "", fmt.Errorf("[%s] is not supported; the local cloud knows names in quotes, indexes, slices and *", body)
+			return step{}, "", fmt.Errorf("[%s] is not supported; the local cloud knows names in quotes, indexes, slices, filters and *", body)
 		}
 		s.indexes = append(s.indexes, n)
 	}
@@ -168,20 +189,12 @@ func parseSlice(body string) (step, error) {
 func parseNames(rest string) (step, string, error) {
 	s := step{kind: stepName}
 	for {
-		quote := rest[0]
-		var name strings.Builder
-		i := 1
-		for ; i < len(rest) && rest[i] != quote; i++ {
-			if rest[i] == '\\' && i+1 < len(rest) && (rest[i+1] == quote || rest[i+1] == '\\') {
-				i++
-			}
-			name.WriteByte(rest[i])
+		name, r, err := unquote(rest)
+		if err != nil {
+			return s, "", err
 		}
-		if i == len(rest) {
-			return s, "", fmt.Errorf("name %s has no closing quote", rest)
-		}
-		s.names = append(s.names, name.String())
-		rest = strings.TrimLeft(rest[i+1:], " ")
+		s.names = append(s.names, name)
+		rest = strings.TrimLeft(r, " ")
 		switch {
 		case strings.HasPrefix(rest, "]"):
 			return s, rest[1:], nil
@@ -193,4 +206,20 @@ func parseNames(rest string) (step, string, error) {
 		}
 		return s, "", fmt.Errorf("names in brackets: %q must go on with ] or another name", rest)
 	}
+}
+
+// unquote reads the text in quotes with which rest begins, and returns what follows.
+func unquote(rest string) (text, after string, err error) {
+	quote := rest[0]
+	var b strings.Builder
+	for i := 1; i < len(rest); i++ {
+		switch {
+		case rest[i] == quote:
+			return b.String(), rest[i+1:], nil
+		case rest[i] == '\\' && i+1 < len(rest) && (rest[i+1] == quote || rest[i+1] == '\\'):
+			i++
+		}
+		b.WriteByte(rest[i])
+	}
+	return "", "", fmt.Errorf("%s has no closing quote", rest)
 }

@@ -7,27 +7,24 @@ import (
 	"sort"
 )
 
-// scope is what the paths of a state see: its input and the context object.
+// scope is what the paths and expressions of a state see.
 type scope struct {
 	input   any
 	context map[string]any
+	vars    *variables
+	random  func() float64 // for States.MathRandom
+	// states is what JSONata sees as $states beside input and context.
+	states map[string]any
 }
 
 // get returns the one value a definite path names, or the list of all values that an
 // indefinite one finds. A definite path without a value is an error.
 func (p *Path) get(s scope) (any, error) {
-	root := s.input
-	if p.context {
-		root = s.context
+	root, err := p.root(s)
+	if err != nil {
+		return nil, err
 	}
-	found := []any{root}
-	for _, st := range p.steps {
-		next := []any{}
-		for _, v := range found {
-			next = st.apply(v, next)
-		}
-		found = next
-	}
+	found := p.find(root, root)
 	if !p.definite() {
 		return found, nil
 	}
@@ -35,6 +32,53 @@ func (p *Path) get(s scope) (any, error) {
 		return nil, fmt.Errorf("path '%s' finds nothing in the input", p.text)
 	}
 	return found[0], nil
+}
+
+func (p *Path) root(s scope) (any, error) {
+	switch {
+	case p.context:
+		return s.context, nil
+	case p.variable == "":
+		return s.input, nil
+	}
+	v, ok := s.vars.get(p.variable)
+	if !ok {
+		return nil, fmt.Errorf("path '%s': variable %q is not assigned", p.text, p.variable)
+	}
+	return v, nil
+}
+
+// find goes the path's steps from a value; root is what "$" is inside filters.
+func (p *Path) find(from, root any) []any {
+	found := []any{from}
+	for i, st := range p.steps {
+		next := []any{}
+		for _, v := range found {
+			if len(st.names) > 1 && i == len(p.steps)-1 {
+				next = append(next, pickNames(v, st.names)...)
+			} else {
+				next = st.apply(v, root, next)
+			}
+		}
+		found = next
+	}
+	return found
+}
+
+// pickNames makes one object of the members that are there, which is what a list of names
+// at a path's end gives.
+func pickNames(v any, names []string) []any {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return nil
+	}
+	picked := map[string]any{}
+	for _, name := range names {
+		if member, ok := object[name]; ok {
+			picked[name] = member
+		}
+	}
+	return []any{picked}
 }
 
 // has tells whether the path finds anything.
@@ -48,7 +92,7 @@ func (p *Path) has(s scope) bool {
 }
 
 // apply adds to found what the step reaches from v.
-func (s step) apply(v any, found []any) []any {
+func (s step) apply(v, root any, found []any) []any {
 	switch s.kind {
 	case stepName:
 		object, _ := v.(map[string]any)
@@ -78,7 +122,24 @@ func (s step) apply(v any, found []any) []any {
 	case stepDeep:
 		found = append(found, v)
 		for _, child := range children(v) {
-			found = s.apply(child, found)
+			found = s.apply(child, root, found)
+		}
+	case stepFilter:
+		list, isList := v.([]any)
+		if !isList {
+			list = []any{v} // an object is asked itself
+		}
+		for _, item := range list {
+			if s.filter(item, root) {
+				found = append(found, item)
+			}
+		}
+	case stepLength:
+		switch v := v.(type) {
+		case []any:
+			found = append(found, number(len(v)))
+		case map[string]any:
+			found = append(found, number(len(v)))
 		}
 	}
 	return found
@@ -114,18 +175,20 @@ func children(v any) []any {
 
 // checkReference refuses a path that cannot say where a value is to be put.
 func (p *Path) checkReference() error {
-	if p.context || !p.definite() {
+	if p.context || p.variable != "" || !p.definite() || slices.ContainsFunc(p.steps, step.notReference) {
 		return fmt.Errorf("path %q: must be a reference path such as $.a.b[0]", p.text)
 	}
 	return nil
 }
+
+func (s step) notReference() bool { return s.kind == stepLength || len(s.names) > 1 }
 
 // put returns input with value at the place that the path names. Neither input nor
 // what it holds is changed, so branches may share it.
 func (p *Path) put(input, value any) (any, error) {
 	out, err := putSteps(p.steps, input, value)
 	if err != nil {
-		return nil, &Error{ErrNameResultPath, fmt.Sprintf("unable to apply ResultPath '%s' to the input: %v", p.text, err)}
+		return nil, &Error{Name: ErrNameResultPath, Cause: fmt.Sprintf("unable to apply ResultPath '%s' to the input: %v", p.text, err)}
 	}
 	return out, nil
 }

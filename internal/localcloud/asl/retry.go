@@ -56,18 +56,32 @@ func or[T any](p *T, missing T) T {
 
 // catcher is one entry of Catch.
 type catcher struct {
-	ErrorEquals []string
-	Next        string
-	ResultPath  pathField
+	ErrorEquals    []string
+	Next           string
+	ResultPath     pathField // JSONPath
+	Output, Assign value
 }
 
 func (c *catcher) UnmarshalJSON(raw []byte) error {
 	type plain catcher
-	if err := decode("catch", raw, (*plain)(c), "Comment", "ErrorEquals", "Next", "ResultPath"); err != nil {
+	if err := decode("catch", raw, (*plain)(c), "Comment", "ErrorEquals", "Next", "ResultPath", "Output", "Assign"); err != nil {
 		return err
 	}
 	if c.ResultPath.path != nil {
 		return c.ResultPath.path.checkReference()
 	}
 	return nil
+}
+
+func (c *catcher) compile(lang language) error {
+	if lang == jsonPath && c.Output.given {
+		return fmt.Errorf("field \"Output\" is not supported in JSONPath")
+	}
+	if lang == jsonata && (c.ResultPath.path != nil || c.ResultPath.null) {
+		return fmt.Errorf("field \"ResultPath\" is not supported in JSONata")
+	}
+	if err := c.Output.compile(lang, "Output"); err != nil {
+		return err
+	}
+	return c.Assign.compile(lang, "Assign")
 }

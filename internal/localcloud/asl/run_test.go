@@ -46,7 +46,7 @@ func failsAfter(d time.Duration, name, cause string) func(context.Context, Task)
 		if err := (bubbleClock{}).Sleep(ctx, d); err != nil {
 			return nil, err
 		}
-		return nil, &Error{name, cause}
+		return nil, &Error{Name: name, Cause: cause}
 	}
 }
 

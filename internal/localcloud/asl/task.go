@@ -2,12 +2,15 @@ package asl
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"maps"
+	"regexp"
 	"strings"
 	"time"
 )
 
-// runRetried runs a Task or Parallel with its Retry and Catch.
+// runRetried runs a Task, Parallel or Map with its Retry and Catch.
 func (v *visit) runRetried(ctx context.Context, input any) (any, string, *Error) {
 	done := make([]int, len(v.state.Retry))
 	for {
@@ -58,47 +61,79 @@ func (v *visit) catch(failed *Error) (any, string, *Error) {
 		if !failed.matches(c.ErrorEquals) {
 			continue
 		}
-		switch {
-		case c.ResultPath.null:
-			return v.raw, c.Next, nil
-		case c.ResultPath.path == nil:
-			return failed.output(), c.Next, nil
+		s := v.resultScope("errorOutput", failed.output())
+		output, problem := v.caught(c, failed, s)
+		if problem == nil {
+			problem = v.assign(&c.Assign, s)
 		}
-		output, err := c.ResultPath.path.put(v.raw, failed.output())
-		if err != nil {
-			return nil, "", asError(v.state.name, err)
-		}
-		return output, c.Next, nil
+		return output, c.Next, problem
 	}
 	return nil, "", failed
 }
 
+func (v *visit) caught(c *catcher, failed *Error, s scope) (any, *Error) {
+	switch {
+	case v.state.lang == jsonata:
+		return v.output(&c.Output, s, failed.output())
+	case c.ResultPath.null:
+		return v.raw, nil
+	case c.ResultPath.path == nil:
+		return failed.output(), nil
+	}
+	output, err := c.ResultPath.path.put(v.raw, failed.output())
+	if err != nil {
+		return nil, v.asError(err)
+	}
+	return output, nil
+}
+
 // attempt makes one try, from Parameters to OutputPath.
 func (v *visit) attempt(ctx context.Context, input any) (any, *Error) {
-	state, _ := v.context["State"].(map[string]any)
 	if v.state.Type == "Task" {
+		state, _ := v.context["State"].(map[string]any)
 		state["RetryCount"] = number(v.retries)
+		if v.waitsForEnd() {
+			v.context["Task"] = map[string]any{"Token": rand.Text()}
+		}
+	}
+	if v.state.Type == "Map" {
+		return v.finishAttempt(ctx)(v.runMap(ctx, input))
 	}
 	params, failed := v.parameters(input)
 	if failed != nil {
 		return nil, failed
 	}
-	var result any
 	if v.state.Type == "Task" {
-		result, failed = v.runTask(ctx, params, input)
-	} else {
-		result, failed = v.runParallel(ctx, params)
+		return v.finishAttempt(ctx)(v.runTask(ctx, params, input))
 	}
-	if failed != nil || ctx.Err() != nil {
-		return nil, failed
-	}
-	return v.finish(result)
+	return v.finishAttempt(ctx)(v.runParallel(ctx, params))
 }
 
+// finishAttempt makes the output of a result, if there is one.
+func (v *visit) finishAttempt(ctx context.Context) func(any, *Error) (any, *Error) {
+	return func(result any, failed *Error) (any, *Error) {
+		if failed != nil || ctx.Err() != nil {
+			return nil, failed
+		}
+		return v.finish(result)
+	}
+}
+
+var waitSuffix = regexp.MustCompile(`\.(waitForTaskToken|sync|sync:2)$`)
+
+// waitsForEnd tells a task that goes on after its call: it has a token, also where it is
+// not the token that ends it.
+func (v *visit) waitsForEnd() bool { return waitSuffix.MatchString(v.state.Resource) }
+
+// errTaskTimeout ends a task whose timeout is over or whose heartbeat did not come.
 var errTaskTimeout = errors.New("the task's timeout is over")
 
 func (v *visit) runTask(ctx context.Context, params, input any) (any, *Error) {
-	timeout, failed := v.taskTimeout(input)
+	timeout, failed := v.seconds("TimeoutSeconds", &v.state.TimeoutSeconds, v.state.TimeoutSecondsPath, input)
+	if failed != nil {
+		return nil, failed
+	}
+	beat, failed := v.seconds("HeartbeatSeconds", &v.state.HeartbeatSeconds, v.state.HeartbeatSecondsPath, input)
 	if failed != nil {
 		return nil, failed
 	}
@@ -106,13 +141,23 @@ func (v *visit) runTask(ctx context.Context, params, input any) (any, *Error) {
 	defer cancel(nil)
 	v.taskEvent("Scheduled", nil)
 	v.taskEvent("Started", nil)
-	if timeout > 0 {
-		stop := v.x.Clock.AfterFunc(timeout, func() { cancel(errTaskTimeout) })
-		defer stop()
-	}
+	over := func() { cancel(errTaskTimeout) }
+	limit := newAlarm(v.x.Clock, timeout, over)
+	defer limit.stop()
+	silence := newAlarm(v.x.Clock, beat, over)
+	defer silence.stop()
+	token, _ := v.context["Task"].(map[string]any)
+	text, _ := token["Token"].(string)
 	result, err := v.x.Tasks.RunTask(taskCtx, Task{
-		State: v.state.name, Resource: v.state.Resource, Input: params, Timeout: timeout, Execution: v.x.ARN,
+		State: v.state.name, Resource: v.state.Resource, Input: startedBy(v.state.Resource, params), Timeout: timeout,
+		Execution: v.x.ARN, Token: text, Beat: silence.restart,
+		Submitted: func() { v.taskEvent("Submitted", nil) },
 	})
+	return v.taskEnd(ctx, taskCtx, result, err)
+}
+
+// taskEnd says what the end of a task was.
+func (v *visit) taskEnd(ctx, taskCtx context.Context, result any, err error) (any, *Error) {
 	switch {
 	case ctx.Err() != nil: // cancelled from outside
 		return nil, nil
@@ -129,13 +174,25 @@ func (v *visit) runTask(ctx context.Context, params, input any) (any, *Error) {
 	return result, nil
 }
 
+// startedBy adds to the parameters what Step Functions itself does: ECS tasks that it waits
+// for say who started them.
+func startedBy(resource string, params any) any {
+	object, ok := params.(map[string]any)
+	if !ok || resource != "arn:aws:states:::ecs:runTask.sync" || object["StartedBy"] != nil {
+		return params
+	}
+	object = maps.Clone(object)
+	object["StartedBy"] = "AWS Step Functions"
+	return object
+}
+
 // taskError keeps a named error and calls everything else States.TaskFailed.
 func taskError(err error) *Error {
 	var named *Error
 	if errors.As(err, &named) {
 		return named
 	}
-	return &Error{ErrNameTaskFailed, err.Error()}
+	return &Error{Name: ErrNameTaskFailed, Cause: err.Error()}
 }
 
 // taskEvent writes a task's own event. Lambda ARNs as resources have events of their own name.
@@ -145,27 +202,4 @@ func (v *visit) taskEvent(kind string, failed *Error) {
 		prefix = "LambdaFunction"
 	}
 	v.x.observe(Event{Type: prefix + kind, State: v.state.name, Error: failed, Attempt: v.retries + 1})
-}
-
-// taskTimeout is the shorter of timeout and heartbeat: no task that runs here beats.
-func (v *visit) taskTimeout(input any) (time.Duration, *Error) {
-	timeout, failed := v.limit("TimeoutSecondsPath", v.state.TimeoutSeconds, v.state.TimeoutSecondsPath, input)
-	if failed != nil {
-		return 0, failed
-	}
-	beat, failed := v.limit("HeartbeatSecondsPath", v.state.HeartbeatSeconds, v.state.HeartbeatSecondsPath, input)
-	if failed != nil {
-		return 0, failed
-	}
-	if beat > 0 && (timeout == 0 || beat < timeout) {
-		timeout = beat
-	}
-	return timeout, nil
-}
-
-func (v *visit) limit(field string, n *int64, p *Path, input any) (time.Duration, *Error) {
-	if p != nil {
-		return v.seconds(field, p, input)
-	}
-	return time.Duration(or(n, 0)) * time.Second, nil
 }

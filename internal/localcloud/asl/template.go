@@ -11,19 +11,6 @@ import (
 // when the definition is read, so what is not supported is found before anything runs.
 type expr func(scope) (any, error)
 
-// template is the value of Parameters and ResultSelector: fields whose names end in .$
-// are paths or intrinsic functions, everything else stands for itself.
-type template struct{ eval expr }
-
-func (t *template) UnmarshalJSON(b []byte) error {
-	v, err := decodeJSON(b)
-	if err != nil {
-		return err
-	}
-	t.eval, err = compileTemplate(v)
-	return err
-}
-
 // decodeJSON keeps numbers as they were written.
 func decodeJSON(b []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -49,6 +36,8 @@ func encodeJSON(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), nil
 }
 
+// compileTemplate reads Parameters and the like: fields whose names end in .$ are paths
+// or intrinsic functions, everything else stands for itself.
 func compileTemplate(v any) (expr, error) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -79,17 +68,21 @@ func compileObject(object map[string]any) (expr, error) {
 		}
 		fields[plain] = e
 	}
+	for name, e := range fields {
+		fields[name] = inField(name, e)
+	}
+	return objectOf(fields), nil
+}
+
+// inField says in errors where they happened; those with a name of their own keep it.
+func inField(name string, e expr) expr {
 	return func(s scope) (any, error) {
-		out := make(map[string]any, len(fields))
-		for name, e := range fields {
-			v, err := e(s)
-			if err != nil {
-				return nil, fmt.Errorf("field %q: %w", name, err)
-			}
-			out[name] = v
+		v, err := e(s)
+		if err != nil {
+			err = fmt.Errorf("field %q: %w", name, err)
 		}
-		return out, nil
-	}, nil
+		return v, err
+	}
 }
 
 func compileList(list []any) (expr, error) {
@@ -101,23 +94,13 @@ func compileList(list []any) (expr, error) {
 		}
 		items[i] = e
 	}
-	return func(s scope) (any, error) {
-		out := make([]any, len(items))
-		for i, e := range items {
-			v, err := e(s)
-			if err != nil {
-				return nil, err
-			}
-			out[i] = v
-		}
-		return out, nil
-	}, nil
+	return listOf(items), nil
 }
 
 // compileExpr reads what may stand behind a .$ name: a path or an intrinsic function.
 func compileExpr(text string) (expr, error) {
 	if strings.HasPrefix(text, "States.") {
-		return nil, fmt.Errorf("intrinsic function %q is not supported by the local cloud", text)
+		return compileIntrinsic(text)
 	}
 	p, err := parsePath(text)
 	if err != nil {

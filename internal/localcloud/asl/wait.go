@@ -3,12 +3,12 @@ package asl
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"strconv"
-	"strings"
 	"time"
 )
 
-// maxWait is the longest wait there is: a year, as AWS has it.
+// maxWait is the longest wait there is, in seconds: about three years, as AWS has it.
 const maxWait = 99999999
 
 func number(n int) json.Number { return json.Number(strconv.Itoa(n)) }
@@ -26,36 +26,52 @@ func (v *visit) wait(ctx context.Context, input any) *Error {
 
 func (v *visit) waitTime(input any) (time.Duration, *Error) {
 	s := v.state
-	switch {
-	case s.Seconds != nil:
-		return time.Duration(*s.Seconds) * time.Second, nil
-	case s.SecondsPath != nil:
-		return v.seconds("SecondsPath", s.SecondsPath, input)
-	case s.Timestamp != nil:
-		at, _ := timestampOf(*s.Timestamp) // checked when the definition was read
-		return at.Sub(v.x.Clock.Now()), nil
+	if s.Seconds.given || s.SecondsPath != nil {
+		return v.seconds("Seconds", &s.Seconds, s.SecondsPath, input)
 	}
-	got, err := s.TimestampPath.get(scope{input, v.context})
-	if err != nil {
-		return 0, asError(s.name, err)
+	got, failed := v.field(&s.Timestamp, s.TimestampPath, input)
+	if failed != nil {
+		return 0, failed
 	}
 	at, ok := timestampOf(got)
-	if text, isText := got.(string); !ok || !isText || !strings.HasSuffix(text, "Z") {
-		return 0, runtimeError(s.name, "the TimestampPath parameter does not reference a valid ISO-8601 extended offset date-time: %s == %v", s.TimestampPath, got)
+	if !ok {
+		return 0, v.asError(v.mistyped(fmt.Sprintf("the Timestamp cannot be parsed as an ISO-8601 extended offset date-time: %v", got)))
 	}
 	return at.Sub(v.x.Clock.Now()), nil
 }
 
-// seconds reads a whole number of seconds that a path names.
-func (v *visit) seconds(field string, p *Path, input any) (time.Duration, *Error) {
-	got, err := p.get(scope{input, v.context})
+// field evaluates what is given either as a value or as a path. It returns nil when
+// neither is.
+func (v *visit) field(field *value, p *Path, input any) (any, *Error) {
+	eval := field.eval
+	if p != nil {
+		eval = p.get
+	}
+	if eval == nil {
+		return nil, nil
+	}
+	got, err := eval(v.scope(input))
 	if err != nil {
-		return 0, asError(v.state.name, err)
+		return nil, v.asError(err)
 	}
-	n, ok := got.(json.Number)
-	whole, err := strconv.ParseInt(n.String(), 10, 64)
-	if !ok || err != nil || whole < 0 || whole > maxWait {
-		return 0, runtimeError(v.state.name, "%s %s: %v must be a whole number of seconds from 0 to %d", field, p, got, maxWait)
+	return got, nil
+}
+
+// seconds reads a whole number of seconds, 0 when there is none.
+func (v *visit) seconds(name string, field *value, p *Path, input any) (time.Duration, *Error) {
+	n, failed := v.whole(name, field, p, input)
+	return time.Duration(n) * time.Second, failed
+}
+
+// whole reads a whole number from 0.
+func (v *visit) whole(name string, field *value, p *Path, input any) (int64, *Error) {
+	got, failed := v.field(field, p, input)
+	if failed != nil || (!field.given && p == nil) {
+		return 0, failed
 	}
-	return time.Duration(whole) * time.Second, nil
+	n, ok := wholeNumber(got)
+	if !ok || n < 0 || n > maxWait {
+		return 0, v.asError(v.mistyped(fmt.Sprintf("the field %s refers to %v, which is not a whole number from 0 to %d", name, got, maxWait)))
+	}
+	return n, nil
 }
