@@ -26,6 +26,9 @@ type devOptions struct {
 	length   time.Duration
 	exec     []string
 	json     bool
+
+	listen      string
+	listenAsked bool // the address was given
 }
 
 func newDevCommand() *cobra.Command {
@@ -36,6 +39,11 @@ func newDevCommand() *cobra.Command {
 		Long: `Runs a synthesized app - schedules, functions, state machines - in this process, on
 records in memory. Without --assembly it runs the example app: a cleanup every minute that
 takes 2 min 50 s, a sync every quarter of an hour, a nightly report.
+
+It listens on 127.0.0.1:7171 for the verbs' --dev and answers on loopback addresses only,
+unless --listen names another; port 0 is any free one. A taken port ends it, but not with
+--for and without --listen. What changes something needs the token that it leaves in a file
+of its user's.
 
 It prints a line for every decision and a table at the end. Times are the local cloud's
 own, in UTC. With --for it stops ticking after that long, lets runs in flight finish and
@@ -52,6 +60,7 @@ expired, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTic
   cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.listenAsked = cmd.Flags().Changed("listen")
 			return runDev(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
@@ -60,6 +69,7 @@ expired, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTic
 	flags.Float64Var(&o.speed, "speed", 1, "how many times as fast as real time")
 	flags.DurationVar(&o.length, "for", 0, "end after that long in the local cloud's time (default: at Ctrl-C)")
 	flags.StringArrayVar(&o.exec, "exec", nil, "JOB=COMMAND: run a shell command as the work of a job; may be repeated")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:7171", "HOST:PORT to listen on for the verbs' --dev")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document at the end")
 	return cmd
 }
@@ -81,8 +91,19 @@ func runDev(ctx context.Context, o devOptions, out, errOut io.Writer) error {
 		}
 		return err
 	}
+	server, err := o.serve(ctx, cloud, log)
+	if err != nil {
+		_ = cloud.Close()
+		return err
+	}
 	announce(log, o, cloud)
+	if server != nil {
+		server.announce(log)
+	}
 	report, err := cloud.Run(ctx)
+	if server != nil {
+		server.close(ctx, log)
+	}
 	if err != nil {
 		return err
 	}
@@ -108,6 +129,9 @@ func (o devOptions) config(log, errOut io.Writer) (localcloud.Config, error) {
 	}
 	if o.length < 0 {
 		return c, usagef("--for %v: must be positive", o.length)
+	}
+	if err := checkListen(o.listen); err != nil {
+		return c, err
 	}
 	for _, e := range o.exec {
 		job, command, ok := strings.Cut(e, "=")

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+
+	"github.com/cronfence/cronfence/pkg/guard"
 )
 
 // The exit codes of every verb.
@@ -10,6 +12,8 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
+	// exitRefused: what was asked for cannot be done now - the job is held, or paused.
+	exitRefused = 3
 )
 
 // usageError is a command line that no verb understands.
@@ -22,11 +26,14 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 
 func exitCode(err error) int {
 	var usage usageError
+	var refused *guard.Refusal
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &usage):
 		return exitUsage
+	case errors.As(err, &refused):
+		return exitRefused
 	}
 	return exitFailed
 }

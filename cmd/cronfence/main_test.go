@@ -10,9 +10,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronfence/cronfence/internal/localcloud"
+	"github.com/cronfence/cronfence/internal/rig"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(rigged{m}) }
+
+// rigged stops the emulators before leaks are looked for.
+type rigged struct{ *testing.M }
+
+func (r rigged) Run() int { return rig.Run(r.M) }
 
 func command(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
@@ -64,12 +70,13 @@ func TestHelpAndVersion(t *testing.T) {
 }
 
 func TestDevWritesATableOrOneDocument(t *testing.T) {
-	code, out, errOut := command(t, "dev", "--for", "1m", "--speed", "60")
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	code, out, errOut := command(t, "dev", "--for", "1m", "--speed", "60", "--listen", "127.0.0.1:0")
 	if code != 0 || !strings.Contains(out, "started") || !strings.Contains(out, "MAX CONCURRENT") ||
 		!strings.Contains(out, "every tick has exactly one final outcome") {
 		t.Errorf("code %d, %s%s", code, out, errOut)
 	}
-	code, out, errOut = command(t, "dev", "--for", "1m", "--speed", "60", "--json")
+	code, out, errOut = command(t, "dev", "--for", "1m", "--speed", "60", "--listen", "127.0.0.1:0", "--json")
 	var report localcloud.Report
 	d := json.NewDecoder(strings.NewReader(out))
 	d.DisallowUnknownFields()

@@ -31,6 +31,8 @@ Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 
 		return usagef("%w; see `%s --help`", err, cmd.CommandPath())
 	})
 	root.AddCommand(newDevCommand(), newNextCommand(), newVersionCommand())
+	root.AddCommand(newJobsCommand(), newStatusCommand(), newHistoryCommand(), newWhyCommand(),
+		newRunCommand(), newPauseCommand(), newResumeCommand(), newReleaseCommand())
 	return root
 }
 
@@ -57,6 +59,16 @@ func writeJSON(out io.Writer, v any) error {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
+	if err := e.Encode(v); err != nil {
+		return fmt.Errorf("write JSON: %w", err)
+	}
+	return nil
+}
+
+// writeLine writes one line of a verb's JSON Lines.
+func writeLine(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}

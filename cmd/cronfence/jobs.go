@@ -1,0 +1,82 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronfence/cronfence/internal/ops"
+)
+
+func newJobsCommand() *cobra.Command {
+	var o operated
+	return o.command("jobs", "All jobs and what each is doing",
+		`Lists the scheduler's jobs: whether a run holds the guard, since when, the last success and
+the next tick, in UTC.
+
+With --json it writes a line a job: scheduler, job, state (free, held, draining, live,
+blocked), schedule, timezone, overlap, holder, waiting, paused, drainUntil, lastTick,
+lastSuccessAt, nextTick.`,
+		`  cronfence jobs
+  cronfence jobs --dev http://127.0.0.1:7171 --json`,
+		func(cmd *cobra.Command, op ops.Operator, _ []string) error { return o.listJobs(cmd, op) })
+}
+
+func (o *operated) listJobs(cmd *cobra.Command, op ops.Operator) error {
+	table := newColumns(cmd.OutOrStdout(), "JOB", "STATE", "SINCE", "TICK", "LAST SUCCESS", "NEXT TICK", "SCHEDULE")
+	for j, err := range op.Jobs(cmd.Context()) {
+		if err != nil {
+			return err
+		}
+		if o.json {
+			err = writeLine(cmd.OutOrStdout(), j)
+		} else {
+			since, tick := "", ""
+			if h := j.Holder; h != nil {
+				since, tick = instant(h.Since), h.Tick
+			}
+			err = table.add(j.Job, stateText(j), since, tick, instant(j.LastSuccessAt), instant(j.NextTick), scheduleText(j))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return table.flush()
+}
+
+// stateText is the state in few words, with what is true besides.
+func stateText(j ops.Job) string {
+	words := []string{string(j.State)}
+	if j.State == ops.Free && j.Paused != nil {
+		words = nil
+	}
+	if j.Holder != nil && j.Holder.LeaseOver {
+		words = append(words, "lease over")
+	}
+	if j.Holder != nil && j.Holder.Mark != nil {
+		words = append(words, "stopping")
+	}
+	if j.Waiting != nil {
+		words = append(words, "one waits")
+	}
+	if j.Paused != nil {
+		words = append(words, "paused")
+	}
+	return strings.Join(words, ", ")
+}
+
+func scheduleText(j ops.Job) string {
+	if j.Timezone == "UTC" || j.Timezone == "" {
+		return j.Schedule
+	}
+	return j.Schedule + " " + j.Timezone
+}
+
+// instant writes an instant to the second, and nothing for none.
+func instant(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}
