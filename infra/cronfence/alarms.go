@@ -1,102 +1,225 @@
 package cronfence
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatchactions"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
-
-	"github.com/cronfence/cronfence/pkg/schedule"
 )
+
+// JobAlarms says which alarms a job has, and when they go off. The zero value is all four
+// with their defaults.
+type JobAlarms struct {
+	// Off leaves all four out. Default: false.
+	Off bool
+	// OverdueOff leaves out the page for a job that has not succeeded when it should have:
+	// locked out, failing again and again, or without ticks. Default: false.
+	OverdueOff bool
+	// OverdueBy is how much later than expected a success may be, in whole seconds. It is
+	// expected a maximum run time after the first planned tick behind the last success, and
+	// two intervals later, at most the start deadline and 5 minutes. Default: 0.
+	OverdueBy time.Duration
+	// FailedOff leaves out the page for failed runs. Default: false.
+	FailedOff bool
+	// Failures in a row set the alarm off. A success ends it, silence does not. Default: 1.
+	Failures int
+	// RatioOff leaves out the notice of runs that come near their interval. Default: false.
+	RatioOff bool
+	// Ratio of run time to interval that sets the alarm off. Default: 0.8.
+	Ratio float64
+	// SkipsOff leaves out the notice of skipped ticks. Default: false.
+	SkipsOff bool
+	// Skips in a row set the alarm off; for jobs rarer than every other day fewer are enough,
+	// since an alarm looks back seven days. Default: 3.
+	Skips int
+}
 
 const (
-	ratioThreshold   = 0.8             // of the job's interval: a longer run will soon overlap
-	ratioPeriod      = 5 * time.Minute // so that one long run is one alarm, not one a beat
-	consecutiveSkips = 3               // two are usual for a run that overran once
+	defaultRatio    = 0.8 // of the job's interval: a longer run will soon overlap
+	defaultSkips    = 3   // two are usual for a run that overran once
+	defaultFailures = 1
+	maxInRow        = 60 // of periods of a minute to a day; more would say nothing
+
+	ratioPeriod = 5 * time.Minute // so that one long run is one alarm, not one a beat
+
+	// A gauge is published by every sweep. Five points leave room for a sweep that is late;
+	// they are also how long the sentinel may be silent.
+	gaugePeriod  = time.Minute
+	gaugePeriods = 5
 )
 
-func (j *Job) newAlarms(s schedule.Schedule) {
-	j.ratioAlarm = awscloudwatch.NewAlarm(j, jsii.String("RatioAlarm"), &awscloudwatch.AlarmProps{
-		AlarmName: jsii.String(j.alarmName("ratio")),
-		AlarmDescription: jsii.String(fmt.Sprintf(
-			"A run of job %s took %v of its interval or more: the next tick is about to find it running.", j.name, ratioThreshold)),
-		Metric:             j.metric(metricRatio, "Maximum", ratioPeriod),
-		Threshold:          jsii.Number(ratioThreshold),
+// AlarmProps are the props of an alarm that is added to a job.
+type AlarmProps struct {
+	// Threshold has the meaning of the field of [JobAlarms] and its default: seconds for an
+	// overdue alarm, a count for failed and skip alarms, a ratio.
+	Threshold float64
+	// Topic is told when the alarm goes off. Default: the job's page topic for overdue and
+	// failed alarms, its notice topic for the others.
+	Topic awssns.ITopic
+}
+
+// Kinds of alarms, as their names have them and as the playbooks are called.
+const (
+	kindOverdue = "overdue"
+	kindFailed  = "failed"
+	kindRatio   = "ratio"
+	kindSkips   = "skips"
+)
+
+// newAlarms makes the alarms of the job's props.
+func (j *Job) newAlarms(a JobAlarms) {
+	if a.Off {
+		return
+	}
+	if !a.OverdueOff {
+		j.overdueAlarm = j.overdue("OverdueAlarm", kindOverdue, AlarmProps{Threshold: a.OverdueBy.Seconds()})
+	}
+	if !a.FailedOff {
+		j.failedAlarm = j.failed("FailedAlarm", kindFailed, AlarmProps{Threshold: float64(a.Failures)})
+	}
+	if !a.RatioOff {
+		j.ratioAlarm = j.ratio("RatioAlarm", kindRatio, AlarmProps{Threshold: a.Ratio})
+	}
+	if !a.SkipsOff {
+		j.skipAlarm = j.skips("SkipAlarm", kindSkips, AlarmProps{Threshold: float64(a.Skips)})
+	}
+}
+
+// AddOverdueAlarm adds an alarm for a success that is overdue by more than the threshold, in
+// seconds, beside the one that the job has by default. Missing data sets it off: the gauge
+// comes from the sentinel, which runs when the job does not.
+func (j *Job) AddOverdueAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
+	return j.overdue(id, id, added(props))
+}
+
+// AddFailedAlarm adds an alarm for so many failed runs in a row. It stays until a run
+// succeeds: missing data changes nothing.
+func (j *Job) AddFailedAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
+	return j.failed(id, id, added(props))
+}
+
+// AddRatioAlarm adds an alarm for runs that take so much of the job's interval or more, while
+// they run or at their end.
+func (j *Job) AddRatioAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
+	return j.ratio(id, id, added(props))
+}
+
+// AddSkipAlarm adds an alarm for so many skipped ticks in a row.
+func (j *Job) AddSkipAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
+	return j.skips(id, id, added(props))
+}
+
+func added(props *AlarmProps) AlarmProps {
+	if props == nil {
+		return AlarmProps{}
+	}
+	return *props
+}
+
+func (j *Job) overdue(id, name string, p AlarmProps) awscloudwatch.Alarm {
+	return j.alarm(id, name, p, j.page, &awscloudwatch.AlarmProps{
+		AlarmDescription:   jsii.String(j.alarmText(overdueText(j.name))),
+		Metric:             j.MetricOverdue(every(gaugePeriod)),
+		Threshold:          jsii.Number(p.Threshold),
+		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_THRESHOLD,
+		EvaluationPeriods:  jsii.Number(gaugePeriods),
+		TreatMissingData:   awscloudwatch.TreatMissingData_BREACHING,
+	})
+}
+
+func (j *Job) failed(id, name string, p AlarmProps) awscloudwatch.Alarm {
+	w := window{period: time.Minute, periods: 1, inRow: 1}
+	if n := int(orNumber(p.Threshold, defaultFailures)); n > 1 {
+		w = tickWindow(j.interval, n)
+	}
+	return j.alarm(id, name, p, j.page, &awscloudwatch.AlarmProps{
+		AlarmDescription:   jsii.String(j.alarmText(failedText(j.name, w.inRow))),
+		Metric:             j.MetricFailed(every(w.period)),
+		Threshold:          jsii.Number(1),
+		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+		EvaluationPeriods:  jsii.Number(float64(w.periods)),
+		DatapointsToAlarm:  jsii.Number(float64(w.inRow)),
+		TreatMissingData:   awscloudwatch.TreatMissingData_IGNORE,
+	})
+}
+
+func (j *Job) ratio(id, name string, p AlarmProps) awscloudwatch.Alarm {
+	threshold := orNumber(p.Threshold, defaultRatio)
+	return j.alarm(id, name, p, j.notice, &awscloudwatch.AlarmProps{
+		AlarmDescription:   jsii.String(j.alarmText(ratioText(j.name, threshold))),
+		Metric:             j.MetricRatio(every(ratioPeriod)),
+		Threshold:          &threshold,
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
 		EvaluationPeriods:  jsii.Number(1),
 		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
 	})
-	w := skipWindow(typicalInterval(s.Next))
-	j.skipAlarm = awscloudwatch.NewAlarm(j, jsii.String("SkipAlarm"), &awscloudwatch.AlarmProps{
-		AlarmName: jsii.String(j.alarmName("skips")),
-		AlarmDescription: jsii.String(fmt.Sprintf(
-			"%d ticks of job %s in a row were skipped: its runs take longer than its interval, or one hangs.", w.skips, j.name)),
-		Metric:             j.metric(metricSkipped, "Sum", w.period),
+}
+
+func (j *Job) skips(id, name string, p AlarmProps) awscloudwatch.Alarm {
+	w := tickWindow(j.interval, int(orNumber(p.Threshold, defaultSkips)))
+	return j.alarm(id, name, p, j.notice, &awscloudwatch.AlarmProps{
+		AlarmDescription:   jsii.String(j.alarmText(skipsText(j.name, w.inRow))),
+		Metric:             j.MetricSkipped(every(w.period)),
 		Threshold:          jsii.Number(1),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
 		EvaluationPeriods:  jsii.Number(float64(w.periods)),
-		DatapointsToAlarm:  jsii.Number(float64(w.skips)),
+		DatapointsToAlarm:  jsii.Number(float64(w.inRow)),
 		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
 	})
 }
 
-// alarmName is unique in an account: neither a scheduler's name nor a job's has a slash.
-func (j *Job) alarmName(kind string) string {
-	return "cronfence/" + j.spec.Scheduler + "/" + j.name + "/" + kind
-}
-
-// Names that the functions publish metrics under.
-const (
-	metricNamespace = "Cronfence"
-	metricRatio     = "Ratio"
-	metricSkipped   = "Skipped"
-)
-
-func (j *Job) metric(name, statistic string, period time.Duration) awscloudwatch.Metric {
-	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{
-		Namespace:     jsii.String(metricNamespace),
-		MetricName:    &name,
-		DimensionsMap: &map[string]*string{"Scheduler": jsii.String(j.spec.Scheduler), "Job": &j.name},
-		Statistic:     &statistic,
-		Period:        duration(period),
-	})
-}
-
-// window is the look of an alarm back on a job's ticks.
-type window struct {
-	period         time.Duration
-	periods, skips int
-}
-
-// skipWindow puts each tick into a period of its own and looks back on as many as hold
-// the skips in a row. CloudWatch looks back a day with periods under an hour and seven
-// days with longer ones, and no period is longer than a day: of a rare job fewer skips
-// are enough.
-func skipWindow(interval time.Duration) window {
-	if interval <= 0 || interval > 7*day {
-		return window{period: day, periods: 1, skips: 1}
+// alarm makes an alarm of the job that tells p.Topic, or else the topic of its kind.
+func (j *Job) alarm(id, name string, p AlarmProps, topic awssns.ITopic, props *awscloudwatch.AlarmProps) awscloudwatch.Alarm {
+	if p.Topic != nil {
+		topic = p.Topic
 	}
-	period := (interval + time.Minute - 1).Truncate(time.Minute)
-	if period <= day {
-		limit := day
-		if period >= time.Hour {
-			limit = 7 * day
+	props.AlarmName = jsii.String(alarmName(j.spec.Scheduler, j.name, name))
+	return newAlarm(j, id, topic, props)
+}
+
+func newAlarm(scope constructs.Construct, id string, topic awssns.ITopic, props *awscloudwatch.AlarmProps) awscloudwatch.Alarm {
+	alarm := awscloudwatch.NewAlarm(scope, &id, props)
+	if topic != nil {
+		alarm.AddAlarmAction(awscloudwatchactions.NewSnsAction(topic))
+	}
+	return alarm
+}
+
+// alarmName is unique in an account: neither a scheduler's name nor a job's has a slash, and
+// a scheduler's own alarms have a part less. The topics' policies match its beginning.
+func alarmName(scheduler string, parts ...string) string {
+	name := alarmPrefix + scheduler
+	for _, part := range parts {
+		name += "/" + part
+	}
+	return name
+}
+
+const alarmPrefix = "cronfence/"
+
+func orNumber(n, byDefault float64) float64 {
+	if n == 0 {
+		return byDefault
+	}
+	return n
+}
+
+func (a JobAlarms) check(bad *problems) {
+	if a.OverdueBy < 0 || a.OverdueBy%time.Second != 0 {
+		bad.addf("alarms: overdue by %v: must be whole seconds, 0 or more", a.OverdueBy)
+	}
+	if a.Ratio < 0 || a.Ratio > 1000 { // NaN never comes: CloudFormation has no way to write it
+		bad.addf("alarms: ratio %v: must be above 0 and at most 1000, or 0 for %v", a.Ratio, defaultRatio)
+	}
+	for _, n := range []struct {
+		name           string
+		got, byDefault int
+	}{{"failures", a.Failures, defaultFailures}, {"skips", a.Skips, defaultSkips}} {
+		if n.got < 0 || n.got > maxInRow {
+			bad.addf("alarms: %s %d: must be 1 to %d in a row, or 0 for %d", n.name, n.got, maxInRow, n.byDefault)
 		}
-		n := min(consecutiveSkips, int(limit/period))
-		return window{period: period, periods: n, skips: n}
 	}
-	apart := int(interval.Round(day) / day)
-	n := min(consecutiveSkips, 6/apart+1)
-	return window{period: day, periods: (n-1)*apart + 1, skips: n}
-}
-
-// median is the middle of the values, the smaller one of two; 0 when there are none.
-func median(d []time.Duration) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	sorted := slices.Sorted(slices.Values(d))
-	return sorted[(len(sorted)-1)/2]
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-func TestSkipWindowFitsWhatCloudWatchLooksBack(t *testing.T) {
+func TestTickWindowFitsWhatCloudWatchLooksBack(t *testing.T) {
 	for interval := time.Minute; interval < 20*day; interval += 4 * time.Minute {
-		w := skipWindow(interval)
+		w := tickWindow(interval, defaultSkips)
 		limit := day
 		if w.period >= time.Hour {
 			limit = 7 * day
@@ -15,20 +15,20 @@ func TestSkipWindowFitsWhatCloudWatchLooksBack(t *testing.T) {
 		if w.period%time.Minute != 0 || w.period > day || time.Duration(w.periods)*w.period > limit {
 			t.Fatalf("interval %v: %d periods of %v: CloudWatch refuses them", interval, w.periods, w.period)
 		}
-		if w.skips < 1 || w.skips > w.periods {
-			t.Fatalf("interval %v: %d of %d periods", interval, w.skips, w.periods)
+		if w.inRow < 1 || w.inRow > w.periods {
+			t.Fatalf("interval %v: %d of %d periods", interval, w.inRow, w.periods)
 		}
 		if interval > day && interval%day != 0 {
 			continue
 		}
 		// So many skips in a row all fall into the window, and no more ticks than that do.
-		if ticks := int(time.Duration(w.periods-1)*w.period/interval) + 1; ticks > w.skips {
-			t.Fatalf("interval %v: window of %d periods of %v holds %d ticks: want %d", interval, w.periods, w.period, ticks, w.skips)
+		if ticks := int(time.Duration(w.periods-1)*w.period/interval) + 1; ticks > w.inRow {
+			t.Fatalf("interval %v: window of %d periods of %v holds %d ticks: want %d", interval, w.periods, w.period, ticks, w.inRow)
 		}
 	}
 }
 
-func TestSkipWindow(t *testing.T) {
+func TestTickWindow(t *testing.T) {
 	for interval, want := range map[time.Duration]window{
 		time.Minute:      {time.Minute, 3, 3},
 		90 * time.Second: {2 * time.Minute, 3, 3},
@@ -42,7 +42,7 @@ func TestSkipWindow(t *testing.T) {
 		30 * day:         {day, 1, 1},
 		0:                {day, 1, 1}, // a single tick
 	} {
-		if got := skipWindow(interval); got != want {
+		if got := tickWindow(interval, defaultSkips); got != want {
 			t.Errorf("interval %v: %+v: want %+v", interval, got, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -94,6 +95,7 @@ type goFunction struct {
 	architecture     string
 	logRetention     time.Duration
 	removal          awscdk.RemovalPolicy
+	logKey           awskms.IKey // nil for CloudWatch's own
 	build            Builder
 }
 
@@ -102,7 +104,9 @@ func newGoFunction(scope constructs.Construct, id string, f *goFunction) awslamb
 	if err != nil { // the props were checked
 		panic(err)
 	}
-	logs := awslogs.NewLogGroup(scope, jsii.String(id+"Logs"), &awslogs.LogGroupProps{Retention: days, RemovalPolicy: f.removal})
+	logs := awslogs.NewLogGroup(scope, jsii.String(id+"Logs"), &awslogs.LogGroupProps{
+		Retention: days, RemovalPolicy: f.removal, EncryptionKey: f.logKey,
+	})
 	role := awsiam.NewRole(scope, jsii.String(id+"Role"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 	})

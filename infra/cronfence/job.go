@@ -6,6 +6,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -44,19 +45,39 @@ type JobProps struct {
 	Renewal time.Duration
 	// StartDeadline is how late a tick may still start, a minute or more. Default: 15 minutes.
 	StartDeadline time.Duration
+	// Alarms says which alarms the job has and when they go off. With shared alarms on the
+	// scheduler it must be left out. Default: all four.
+	Alarms JobAlarms
+	// PageTopic is told of what must be seen to at once. Default: the scheduler's.
+	PageTopic awssns.ITopic
+	// NoticeTopic is told of what may wait until morning. Default: the scheduler's.
+	NoticeTopic awssns.ITopic
+	// Owner is named in the alarms' texts: a team, a channel; up to 128 bytes. Default: none.
+	Owner string
+	// Runbook stands in the alarms' texts: a link, up to 256 bytes. Default: none.
+	Runbook string
 }
 
-// Job is one scheduled piece of work: a schedule, a state machine that guards the work,
-// an alarm for runs that come near their interval and one for skips in a row.
+// Job is one scheduled piece of work: a schedule, a state machine that guards the work, and
+// four alarms.
 type Job struct {
 	constructs.Construct
 
-	name       string
-	spec       schema.Spec
-	machine    awsstepfunctions.StateMachine
-	schedule   awsscheduler.CfnSchedule
-	ratioAlarm awscloudwatch.Alarm
-	skipAlarm  awscloudwatch.Alarm
+	name      string
+	spec      schema.Spec
+	machine   awsstepfunctions.StateMachine
+	schedule  awsscheduler.CfnSchedule
+	interval  time.Duration // the typical one; 0 for a single tick
+	owner     string
+	runbook   string
+	scheduler *Scheduler
+	page      topic
+	notice    topic
+
+	overdueAlarm awscloudwatch.Alarm
+	failedAlarm  awscloudwatch.Alarm
+	ratioAlarm   awscloudwatch.Alarm
+	skipAlarm    awscloudwatch.Alarm
 }
 
 // NewJob makes a job of props.Scheduler in any stack. It panics with a [PropsError] if
@@ -80,7 +101,7 @@ func NewJob(scope constructs.Construct, id string, props *JobProps) *Job {
 	j.spec = spec
 	j.newMachine(props, payload)
 	j.newSchedule(props)
-	j.newAlarms(props.Schedule)
+	j.observe(props)
 	return j
 }
 
@@ -96,13 +117,6 @@ func (j *Job) StateMachine() awsstepfunctions.StateMachine { return j.machine }
 
 // Schedule delivers the job's ticks. It is called JOB.SCHEDULER, in its scheduler's group.
 func (j *Job) Schedule() awsscheduler.CfnSchedule { return j.schedule }
-
-// RatioAlarm goes off when a run has taken 0.8 of the job's interval or more, while it
-// still runs or at its end. It has no action of its own.
-func (j *Job) RatioAlarm() awscloudwatch.Alarm { return j.ratioAlarm }
-
-// SkipAlarm goes off at three skipped ticks in a row. It has no action of its own.
-func (j *Job) SkipAlarm() awscloudwatch.Alarm { return j.skipAlarm }
 
 func (j *Job) newMachine(props *JobProps, payload []byte) {
 	s := props.Scheduler

@@ -14,7 +14,6 @@ import (
 
 	"github.com/cronfence/cronfence/infra/cronfence"
 	"github.com/cronfence/cronfence/infra/internal/infratest"
-	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/schedule"
 )
@@ -70,25 +69,6 @@ func TestSchedulesWaitForWhatTheyInvoke(t *testing.T) {
 	}
 }
 
-func TestAlarms(t *testing.T) {
-	f := synth(t)
-	if !slices.Equal(slices.Sorted(slices.Values(telemetry.Dimensions)), []string{"Job", "Scheduler"}) {
-		t.Errorf("metrics are published by %v: the alarms look for Job and Scheduler", telemetry.Dimensions)
-	}
-	dimensions := []any{map[string]any{"Name": "Job", "Value": "cleanup"}, map[string]any{"Name": "Scheduler", "Value": "shop"}}
-	f.main.has(t, "AWS::CloudWatch::Alarm", map[string]any{
-		"AlarmName": "cronfence/shop/cleanup/ratio", "Namespace": telemetry.Namespace, "MetricName": telemetry.Ratio, "Dimensions": dimensions,
-		"Statistic": "Maximum", "Period": 300, "Threshold": 0.8, "ComparisonOperator": "GreaterThanOrEqualToThreshold",
-		"EvaluationPeriods": 1, "TreatMissingData": "notBreaching",
-	})
-	f.main.has(t, "AWS::CloudWatch::Alarm", map[string]any{
-		"AlarmName": "cronfence/shop/cleanup/skips", "Namespace": telemetry.Namespace, "MetricName": telemetry.Skipped, "Dimensions": dimensions,
-		"Statistic": "Sum", "Period": 60, "Threshold": 1, "ComparisonOperator": "GreaterThanOrEqualToThreshold",
-		"EvaluationPeriods": 3, "DatapointsToAlarm": 3, "TreatMissingData": "notBreaching",
-	})
-	f.more.has(t, "AWS::CloudWatch::Alarm", map[string]any{"AlarmName": "cronfence/shop/audit/skips", "Period": 3600})
-}
-
 // twoSchedulers is a stack with one job of the same id on each of two schedulers, and a
 // second job; the order of the jobs is the caller's.
 func twoSchedulers(t *testing.T, jobs ...string) template {
@@ -120,8 +100,8 @@ func TestNamesNeverCollideAndSurviveReordering(t *testing.T) {
 			}
 		}
 	}
-	if machines := len(tpl.all("AWS::StepFunctions::StateMachine")); machines != 6 || len(seen) != 28 {
-		t.Errorf("%d machines, %d fixed names: want 6, and 28 with schedules, groups, sweeps and two alarms each", machines, len(seen))
+	if machines := len(tpl.all("AWS::StepFunctions::StateMachine")); machines != 6 || len(seen) != 48 {
+		t.Errorf("%d machines, %d fixed names: want 6, and 48 with schedules, groups, sweeps, four alarms a job and four a scheduler", machines, len(seen))
 	}
 	ids := func(tpl template) []string {
 		return slices.Sorted(maps.Keys(tpl.Resources))

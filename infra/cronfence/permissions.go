@@ -14,18 +14,21 @@ import (
 // named by prefix: their own ARNs would tie the scheduler's stack to the jobs' stacks,
 // which depend on it already.
 func (s *Scheduler) grantFunctions() {
-	for _, f := range []awslambda.Function{s.dispatcher, s.settler} {
+	for _, f := range []awslambda.IFunction{s.dispatcher, s.settler} {
 		f.AddToRolePolicy(allow([]string{*s.table.TableArn()},
 			"dynamodb:GetItem", "dynamodb:Query", "dynamodb:UpdateItem", "dynamodb:ConditionCheckItem"))
 		s.grantRuns(f)
 	}
 	s.heartbeat.AddToRolePolicy(allow([]string{*s.table.TableArn()}, "dynamodb:GetItem", "dynamodb:UpdateItem"))
 	s.grantSentinel()
+	for _, f := range []awslambda.IFunction{s.dispatcher, s.settler, s.heartbeat, s.sentinel} {
+		s.grantKey(f, keyToWrite)
+	}
 }
 
 // grantRuns lets f start, look at and stop runs: Start acts on a machine, the others on its
 // executions.
-func (s *Scheduler) grantRuns(f awslambda.Function) {
+func (s *Scheduler) grantRuns(f awslambda.IFunction) {
 	f.AddToRolePolicy(allow([]string{s.statesARN("stateMachine", schema.MachinePrefix(s.name)+"*")},
 		"states:StartExecution"))
 	f.AddToRolePolicy(allow([]string{s.statesARN("execution", schema.MachinePrefix(s.name)+"*:*")},
@@ -46,6 +49,7 @@ func (s *Scheduler) newScheduleRole() awsiam.Role {
 	})
 	role.AddToPolicy(allow([]string{*s.dispatcher.FunctionArn(), *s.sentinel.FunctionArn()}, "lambda:InvokeFunction"))
 	role.AddToPolicy(allow([]string{*s.deadLetters.QueueArn()}, "sqs:SendMessage"))
+	s.grantKey(role, []string{"kms:Decrypt", "kms:GenerateDataKey"})
 	return role
 }
 
@@ -73,6 +77,7 @@ func (s *Scheduler) runRole(scope constructs.Construct) *runRole {
 		invoke: allow([]string{*s.heartbeat.FunctionArn(), *s.settler.FunctionArn()}, "lambda:InvokeFunction"),
 	}
 	r.role.AddToPolicy(r.invoke)
+	stack.Node().AddValidation(&stackLimit{stack})
 	s.runRoles[*stack.Node().Addr()] = r
 	return r
 }

@@ -32,6 +32,8 @@ func (s *Scheduler) newTable(props *SchedulerProps) awsdynamodb.Table {
 		BillingMode:         awsdynamodb.BillingMode_PAY_PER_REQUEST,
 		TimeToLiveAttribute: jsii.String(schema.TTL),
 		RemovalPolicy:       removal,
+		Encryption:          tableEncryption(props.EncryptionKey),
+		EncryptionKey:       props.EncryptionKey,
 		// With DESTROY the protection would only make the stack's deletion fail.
 		DeletionProtection: jsii.Bool(removal == awscdk.RemovalPolicy_RETAIN),
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
@@ -51,10 +53,11 @@ func attribute(name string) *awsdynamodb.Attribute {
 	return &awsdynamodb.Attribute{Name: jsii.String(name), Type: awsdynamodb.AttributeType_STRING}
 }
 
-func (s *Scheduler) newDeadLetters() awssqs.Queue {
+func (s *Scheduler) newDeadLetters() awssqs.IQueue {
 	return awssqs.NewQueue(s, jsii.String("DeadLetters"), &awssqs.QueueProps{
-		EnforceSSL:      jsii.Bool(true),
-		RetentionPeriod: duration(deadLetterRetention),
+		EnforceSSL:          jsii.Bool(true),
+		EncryptionMasterKey: s.key,
+		RetentionPeriod:     duration(deadLetterRetention),
 	})
 }
 
@@ -69,10 +72,8 @@ func (s *Scheduler) newFunctions(props *SchedulerProps) {
 			logRetention: props.LogRetention,
 			removal:      props.removalPolicy(),
 			build:        props.Build,
-			environment: map[string]string{
-				schema.EnvScheduler: s.name,
-				schema.EnvTable:     *s.table.TableName(),
-			},
+			logKey:       s.key,
+			environment:  s.environment(props),
 		})
 	}
 	s.dispatcher = make("Dispatcher", "dispatcher", "decides every tick and starts runs", schema.DispatcherTimeout)
@@ -85,7 +86,7 @@ func (s *Scheduler) newFunctions(props *SchedulerProps) {
 		RetryAttempts: jsii.Number(0),
 		MaxEventAge:   duration(schema.Sweep),
 	})
-	for _, f := range []awslambda.Function{s.dispatcher, s.settler} {
+	for _, f := range []awslambda.IFunction{s.dispatcher, s.settler} {
 		f.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
 			RetryAttempts: jsii.Number(asyncRetries),
 			MaxEventAge:   duration(eventAge),

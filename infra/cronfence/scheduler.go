@@ -7,8 +7,10 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsscheduler"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -26,9 +28,29 @@ type SchedulerProps struct {
 	RemovalPolicy awscdk.RemovalPolicy
 	// Architecture of the functions: [ARM64] or [X86_64]. Default: [ARM64].
 	Architecture string
+	// Retention is how long ledger rows are kept once they are final, in whole days; DynamoDB
+	// deletes them some days later. Rows that the command line itself closes, by its release
+	// of a job, stay 90 days. Default: 90 days.
+	Retention time.Duration
 	// LogRetention is how long the functions' logs are kept; CloudWatch has a list of
 	// allowed values. Default: 90 days, as long as the ledger.
 	LogRetention time.Duration
+	// LogLevel is [LogInfo], a line for every decision, or [LogError], lines for what went
+	// wrong and those that carry metrics. Default: [LogInfo].
+	LogLevel string
+	// EncryptionKey encrypts the table, the dead letters, the topics and the functions' logs.
+	// The policy of a key that was made in this app is added to; that of an imported key must
+	// let the services in, see docs/jobs.md. Default: keys that AWS owns.
+	EncryptionKey awskms.IKey
+	// PageTopic is told of what must be seen to at once. Default: one is made.
+	PageTopic awssns.ITopic
+	// NoticeTopic is told of what may wait until morning. Default: one is made.
+	NoticeTopic awssns.ITopic
+	// SharedAlarms makes one alarm a kind for all jobs, each job a contributor, instead of
+	// four alarms a job: for more jobs in a stack and fewer alarms. Default: false.
+	SharedAlarms bool
+	// NoDashboard leaves the dashboard out. Default: false.
+	NoDashboard bool
 	// Build makes the functions' code. Default: [BuildGo], with the local Go.
 	Build Builder
 }
@@ -39,15 +61,22 @@ type Scheduler struct {
 	constructs.Construct
 
 	name         string
-	table        awsdynamodb.Table
-	deadLetters  awssqs.Queue
-	dispatcher   awslambda.Function
-	heartbeat    awslambda.Function
-	settler      awslambda.Function
-	sentinel     awslambda.Function
+	table        awsdynamodb.ITable
+	deadLetters  awssqs.IQueue
+	dispatcher   awslambda.IFunction
+	heartbeat    awslambda.IFunction
+	settler      awslambda.IFunction
+	sentinel     awslambda.IFunction
 	group        awsscheduler.CfnScheduleGroup
+	groupName    *string
 	sweeps       awsscheduler.CfnSchedule
-	scheduleRole awsiam.Role
+	scheduleRole awsiam.IRole
+	page         topic
+	notice       topic
+	key          awskms.IKey
+	shared       bool // alarms
+	alarms       SchedulerAlarms
+	dashboard    *dashboard
 	jobScope     constructs.Construct
 
 	jobs     map[string]string   // a job's name to its construct path
@@ -64,6 +93,8 @@ func NewScheduler(scope constructs.Construct, id string, props *SchedulerProps) 
 	}
 	props.check().check(*s.Node().Path())
 	s.name = props.Name
+	s.key, s.shared = props.EncryptionKey, props.SharedAlarms
+	s.openKey()
 	s.table = s.newTable(props)
 	s.deadLetters = s.newDeadLetters()
 	s.group = awsscheduler.NewCfnScheduleGroup(s, jsii.String("Group"), &awsscheduler.CfnScheduleGroupProps{
@@ -71,10 +102,17 @@ func NewScheduler(scope constructs.Construct, id string, props *SchedulerProps) 
 		// The command line finds the table by it.
 		Tags: &[]*awscdk.CfnTag{{Key: jsii.String(schema.TagTable), Value: s.table.TableName()}},
 	})
+	s.groupName = s.group.Ref()
 	s.newFunctions(props)
 	s.newStatusRule()
 	s.scheduleRole = s.newScheduleRole()
 	s.sweeps = s.newSweeps()
+	s.page = s.topicOr(props.PageTopic, "PageTopic", "pages")
+	s.notice = s.topicOr(props.NoticeTopic, "NoticeTopic", "notices")
+	s.newAlarms()
+	if !props.NoDashboard {
+		s.dashboard = s.newDashboard()
+	}
 	s.jobScope = constructs.NewConstruct(s, jsii.String("Jobs"))
 	return s
 }
@@ -94,33 +132,6 @@ func (s *Scheduler) AddJob(id string, props *JobProps) *Job {
 // Name is the scheduler's name.
 func (s *Scheduler) Name() string { return s.name }
 
-// Table holds the guards and the ledger. Only the scheduler's functions write it.
-func (s *Scheduler) Table() awsdynamodb.Table { return s.table }
-
-// DeadLetters receives ticks that could not be delivered and events that the functions
-// failed on for good, for 14 days.
-func (s *Scheduler) DeadLetters() awssqs.Queue { return s.deadLetters }
-
-// Dispatcher is the function that every schedule invokes.
-func (s *Scheduler) Dispatcher() awslambda.Function { return s.dispatcher }
-
-// Heartbeat is the function that runs with beats renew their lease through.
-func (s *Scheduler) Heartbeat() awslambda.Function { return s.heartbeat }
-
-// Settler is the function that records how runs ended.
-func (s *Scheduler) Settler() awslambda.Function { return s.settler }
-
-// Sentinel is the function that sees to what no event will: expired leases, lost starts,
-// waiting runs, missed ticks. A schedule of its own invokes it every minute.
-func (s *Scheduler) Sentinel() awslambda.Function { return s.sentinel }
-
-// Sweeps is the sentinel's schedule. It is in the jobs' group, under a name that no job's
-// schedule can have.
-func (s *Scheduler) Sweeps() awsscheduler.CfnSchedule { return s.sweeps }
-
-// Group is the group of the jobs' schedules and the sentinel's, called cronfence-NAME.
-func (s *Scheduler) Group() awsscheduler.CfnScheduleGroup { return s.group }
-
 func (p *SchedulerProps) check() problems {
 	var bad problems
 	bad.add(schema.CheckScheduler(p.Name))
@@ -132,6 +143,7 @@ func (p *SchedulerProps) check() problems {
 	bad.add(checkArchitecture(p.Architecture))
 	_, err := logRetention(p.LogRetention)
 	bad.add(err)
+	p.checkKeeping(&bad)
 	return bad
 }
 

@@ -34,7 +34,7 @@ func (s *Scheduler) scheduleARN(group string) string {
 func (s *Scheduler) newSweeps() awsscheduler.CfnSchedule {
 	sweeps := awsscheduler.NewCfnSchedule(s, jsii.String("Sweeps"), &awsscheduler.CfnScheduleProps{
 		Name:               jsii.String(schema.SweepScheduleName(s.name)),
-		GroupName:          s.group.Ref(),
+		GroupName:          s.groupName,
 		Description:        jsii.String("Sentinel of Cronfence scheduler " + s.name),
 		ScheduleExpression: jsii.String("rate(1 minute)"), // schema.Sweep
 		FlexibleTimeWindow: &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: jsii.String("OFF")},

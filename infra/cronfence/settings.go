@@ -18,6 +18,7 @@ func (p *JobProps) settle(name string) (schema.Spec, json.RawMessage, problems) 
 		bad.addf("scheduler: none given: must be one made with NewScheduler")
 	}
 	bad.add(checkSchedule(p.Schedule))
+	p.checkAlarms(&bad)
 	if _, err := p.Overlap.MarshalText(); err != nil {
 		bad.add(err)
 	}

@@ -28,7 +28,7 @@ func (j *Job) newSchedule(props *JobProps) {
 	}
 	j.schedule = awsscheduler.NewCfnSchedule(j, jsii.String("Schedule"), &awsscheduler.CfnScheduleProps{
 		Name:                       jsii.String(schema.ScheduleName(s.name, j.name)),
-		GroupName:                  s.group.Ref(),
+		GroupName:                  s.groupName,
 		Description:                jsii.String("Job " + j.name + " of Cronfence scheduler " + s.name),
 		ScheduleExpression:         jsii.String(j.spec.Schedule),
 		ScheduleExpressionTimezone: jsii.String(j.spec.Timezone),
