@@ -1,4 +1,4 @@
-// Command cronfence runs scheduled jobs locally and explains schedules. See README.md.
+// Command cronfence operates scheduled jobs, runs them locally and explains schedules. See README.md.
 package main
 
 import (

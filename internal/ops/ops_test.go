@@ -110,7 +110,10 @@ func TestJobsComeByNameAcrossPagesAndMayBeLeftEarly(t *testing.T) {
 		t.Errorf("got %d jobs, %v...", len(names), names[:1])
 	}
 	d.Store.Reset()
-	for range d.op.Jobs(t.Context()) {
+	for _, err := range d.op.Jobs(t.Context()) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if got := d.Store.Reads; got != 1 {
@@ -238,7 +241,10 @@ func TestHistoryMergesKindsNewestFirstAcrossPages(t *testing.T) {
 		}
 	}
 	d.Store.Reset()
-	for range d.op.History(t.Context(), ops.HistoryQuery{Job: "cleanup"}) {
+	for _, err := range d.op.History(t.Context(), ops.HistoryQuery{Job: "cleanup"}) {
+		if err != nil {
+			t.Error(err)
+		}
 		break
 	}
 	if got := d.Store.Reads; got > 7 { // the guard, a page of each kind, the gaps between

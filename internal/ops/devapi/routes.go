@@ -23,59 +23,72 @@ func routes(operators map[string]ops.Operator) http.Handler {
 	mux.HandleFunc("GET "+prefix, func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, schedulers{slices.Sorted(maps.Keys(operators))})
 	})
-	handle := func(pattern string, f func(op ops.Operator, w http.ResponseWriter, r *http.Request) error) {
-		method, path, _ := strings.Cut(pattern, " ")
-		mux.HandleFunc(method+" "+prefix+"/{scheduler}"+path, func(w http.ResponseWriter, r *http.Request) {
-			op, ok := operators[r.PathValue("scheduler")]
-			if !ok {
-				writeError(w, badRequest{fmt.Errorf("scheduler %q is not in the local cloud", r.PathValue("scheduler"))})
-				return
-			}
-			if err := f(op, w, r); err != nil {
-				writeError(w, err)
-			}
-		})
+	for _, endpoints := range []map[string]endpoint{looking, acting} {
+		for pattern, answer := range endpoints {
+			method, path, _ := strings.Cut(pattern, " ")
+			mux.HandleFunc(method+" "+prefix+"/{scheduler}/jobs"+path, func(w http.ResponseWriter, r *http.Request) {
+				op, known := operators[r.PathValue("scheduler")]
+				err := error(badRequest{fmt.Errorf("scheduler %q is not in the local cloud", r.PathValue("scheduler"))})
+				if known {
+					err = answer(op, w, r)
+				}
+				if err != nil {
+					writeError(w, err)
+				}
+			})
+		}
 	}
-	handle("GET /jobs", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	return mux
+}
+
+// endpoint answers a request, or returns why it cannot before it has written anything.
+type endpoint func(op ops.Operator, w http.ResponseWriter, r *http.Request) error
+
+// looking are the endpoints that change nothing.
+var looking = map[string]endpoint{
+	"GET ": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		stream(w, op.Jobs(r.Context()))
 		return nil
-	})
-	handle("GET /jobs/{job}/history", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	},
+	"GET /{job}/history": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		q, err := historyQuery(r.PathValue("job"), r.URL.Query())
 		if err == nil {
 			stream(w, op.History(r.Context(), q))
 		}
 		return err
-	})
-	handle("GET /jobs/{job}", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	},
+	"GET /{job}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Status(r.Context(), r.PathValue("job")))
-	})
-	handle("GET /jobs/{job}/ticks/{tick}", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	},
+	"GET /{job}/ticks/{tick}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Tick(r.Context(), r.PathValue("job"), r.PathValue("tick")))
-	})
-	handle("GET /jobs/{job}/ticks/{tick}/why", func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	},
+	"GET /{job}/ticks/{tick}/why": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Why(r.Context(), r.PathValue("job"), r.PathValue("tick")))
-	})
-	handle("POST /jobs/{job}/run", act(func(ctx context.Context, op ops.Operator, job string, q ops.RunRequest) (any, error) {
+	},
+}
+
+// acting are the endpoints that change something: type access asks more of their callers.
+var acting = map[string]endpoint{
+	"POST /{job}/run": act(func(ctx context.Context, op ops.Operator, job string, q ops.RunRequest) (any, error) {
 		q.Job = job
 		return op.Run(ctx, q)
-	}))
-	handle("POST /jobs/{job}/pause", act(func(ctx context.Context, op ops.Operator, job string, q ops.PauseRequest) (any, error) {
+	}),
+	"POST /{job}/pause": act(func(ctx context.Context, op ops.Operator, job string, q ops.PauseRequest) (any, error) {
 		q.Job = job
 		return op.Pause(ctx, q)
-	}))
-	handle("POST /jobs/{job}/resume", act(func(ctx context.Context, op ops.Operator, job string, _ struct{}) (any, error) {
+	}),
+	"POST /{job}/resume": act(func(ctx context.Context, op ops.Operator, job string, _ resumption) (any, error) {
 		return op.Resume(ctx, job)
-	}))
-	handle("POST /jobs/{job}/release", act(func(ctx context.Context, op ops.Operator, job string, q ops.ReleaseRequest) (any, error) {
+	}),
+	"POST /{job}/release": act(func(ctx context.Context, op ops.Operator, job string, q ops.ReleaseRequest) (any, error) {
 		q.Job = job
 		return op.Release(ctx, q)
-	}))
-	return mux
+	}),
 }
 
 // act reads the request's body and answers with what came of it.
-func act[Q any](do func(ctx context.Context, op ops.Operator, job string, q Q) (any, error)) func(ops.Operator, http.ResponseWriter, *http.Request) error {
+func act[Q any](do func(ctx context.Context, op ops.Operator, job string, q Q) (any, error)) endpoint {
 	return func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		var q Q
 		d := json.NewDecoder(r.Body)
