@@ -116,7 +116,7 @@ func TestNothingIsMissedFromBeforeTheSpecChanged(t *testing.T) {
 		for _, gap := range d.Gaps {
 			n += gap.Count
 		}
-		if !ok || n != want || d.Guard.LastTick != minute(5) {
+		if !ok || n != want || d.Guard.LastTick != minute(5) || (len(d.Gaps) == 0) != (want == 0) {
 			t.Errorf("since %v: %d missed, record up to %v; want %d", since, n, d.Guard.LastTick, want)
 		}
 	}

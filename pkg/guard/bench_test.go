@@ -57,9 +57,16 @@ func (b *bench) token() string {
 
 func (b *bench) do(d Decision) Decision {
 	b.t.Helper()
-	if d.Commit != nil {
-		if err := b.m.Commit(b.t.Context(), *d.Commit); err != nil {
-			b.t.Fatalf("commit: %v", err)
+	if d.Commit == nil {
+		return d
+	}
+	before, _ := b.m.Guard(b.t.Context(), b.spec.Job)
+	if err := b.m.Commit(b.t.Context(), *d.Commit); err != nil {
+		b.t.Fatalf("commit: %v", err)
+	}
+	for _, w := range d.Commit.Writes {
+		if g := b.guard(); w.SK == schema.GuardSK && before != nil && (g.Version <= before.Version || g.Fence < before.Fence) {
+			b.t.Errorf("version %d after %d, fence %d after %d: must rise, must not fall", g.Version, before.Version, g.Fence, before.Fence)
 		}
 	}
 	return d

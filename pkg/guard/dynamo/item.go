@@ -50,6 +50,9 @@ func guardOf(job string, from item) (*guard.Guard, error) {
 	if err := decode(from, &g); err != nil {
 		return nil, fmt.Errorf("read guard of %q: %w", job, err)
 	}
+	if g.Spec == nil { // somebody wrote it by hand: a spec that nobody can run, never a nil one
+		g.Spec = &schema.Spec{}
+	}
 	return &g, nil
 }
 
