@@ -17,22 +17,23 @@ type definition struct {
 }
 
 type state struct {
-	Type           string          `json:"Type"`
-	Comment        string          `json:"Comment,omitempty"`
-	Resource       string          `json:"Resource,omitempty"`
-	Parameters     any             `json:"Parameters,omitempty"`
-	TimeoutSeconds int64           `json:"TimeoutSeconds,omitempty"`
-	Seconds        int64           `json:"Seconds,omitempty"`
-	Branches       []definition    `json:"Branches,omitempty"`
-	ResultPath     json.RawMessage `json:"ResultPath,omitempty"`
-	Retry          []retrier       `json:"Retry,omitempty"`
-	Catch          []catcher       `json:"Catch,omitempty"`
-	Error          string          `json:"Error,omitempty"`
-	Cause          string          `json:"Cause,omitempty"`
-	ErrorPath      string          `json:"ErrorPath,omitempty"`
-	CausePath      string          `json:"CausePath,omitempty"`
-	Next           string          `json:"Next,omitempty"`
-	End            bool            `json:"End,omitempty"`
+	Type             string          `json:"Type"`
+	Comment          string          `json:"Comment,omitempty"`
+	Resource         string          `json:"Resource,omitempty"`
+	Parameters       any             `json:"Parameters,omitempty"`
+	TimeoutSeconds   int64           `json:"TimeoutSeconds,omitempty"`
+	Seconds          int64           `json:"Seconds,omitempty"`
+	HeartbeatSeconds int64           `json:"HeartbeatSeconds,omitempty"`
+	Branches         []any           `json:"Branches,omitempty"` // definitions, or a placeholder for a chain's text
+	ResultPath       json.RawMessage `json:"ResultPath,omitempty"`
+	Retry            []retrier       `json:"Retry,omitempty"`
+	Catch            []catcher       `json:"Catch,omitempty"`
+	Error            string          `json:"Error,omitempty"`
+	Cause            string          `json:"Cause,omitempty"`
+	ErrorPath        string          `json:"ErrorPath,omitempty"`
+	CausePath        string          `json:"CausePath,omitempty"`
+	Next             string          `json:"Next,omitempty"`
+	End              bool            `json:"End,omitempty"`
 }
 
 type retrier struct {

@@ -11,24 +11,31 @@ const (
 	// historyLimit is 5,000 events below the 25,000 at which Step Functions ends a run
 	// with a failure that nothing can catch: room for retries.
 	historyLimit  = 20_000
-	eventsBesides = 18 // of a run without its beats
+	eventsBesides = 18 // of a run without its beats, around a function
 	eventsPerBeat = 7  // the wait, the task and what surrounds them
 )
 
-// historyEvents bounds the events of a run that lasts as long as its machine may.
-func historyEvents(maxRun, lease, renewal time.Duration) int64 {
+// historyEvents bounds the events of a run that lasts as long as its machine may; own are
+// those that its target adds.
+func historyEvents(maxRun, lease, renewal time.Duration, own int64) int64 {
+	if renewal == 0 {
+		return eventsBesides + own
+	}
 	beats := (machineTimeout(maxRun, lease, renewal) + renewal - 1) / renewal
-	return eventsBesides + eventsPerBeat*int64(beats)
+	return eventsBesides + own + eventsPerBeat*int64(beats)
 }
 
-// checkHistory refuses a job whose beats could fill its execution's history.
-func checkHistory(maxRun, lease, renewal time.Duration) error {
-	events := historyEvents(maxRun, lease, renewal)
+// checkHistory refuses a job whose beats, or whose chain, could fill its execution's history.
+func checkHistory(maxRun, lease, renewal time.Duration, own int64) error {
+	events := historyEvents(maxRun, lease, renewal, own)
 	if events <= historyLimit {
 		return nil
 	}
+	if least := int64(eventsBesides + eventsPerBeat); own+least > historyLimit {
+		return fmt.Errorf("target: could write %d events of history, its retries included, and %d are allowed: move parts of the chain into state machines of their own", own, historyLimit-least)
+	}
 	fits := renewal
-	for historyEvents(maxRun, max(lease, schema.MinLease(fits)), fits) > historyLimit {
+	for historyEvents(maxRun, max(lease, schema.MinLease(fits)), fits, own) > historyLimit {
 		fits += time.Second
 	}
 	return fmt.Errorf("renewal %v: a run of up to %v could write %d events of history, and %d are allowed: a renewal of %v or more fits, with a lease of at least %v",

@@ -20,7 +20,7 @@ func TestHistoryOfALongRunFits(t *testing.T) {
 		{365 * day, 30 * time.Second, "3h4m10s"},
 	} {
 		lease := max(schema.DefaultLease, schema.MinLease(c.renewal))
-		err := checkHistory(c.maxRun, lease, c.renewal)
+		err := checkHistory(c.maxRun, lease, c.renewal, 0)
 		if c.fits == "" {
 			if err != nil {
 				t.Errorf("%v with a beat every %v: %v", c.maxRun, c.renewal, err)
@@ -32,11 +32,11 @@ func TestHistoryOfALongRunFits(t *testing.T) {
 			continue
 		}
 		fits, _ := time.ParseDuration(c.fits)
-		if err := checkHistory(c.maxRun, max(lease, schema.MinLease(fits)), fits); err != nil {
+		if err := checkHistory(c.maxRun, max(lease, schema.MinLease(fits)), fits, 0); err != nil {
 			t.Errorf("the renewal that the refusal names is refused: %v", err)
 		}
 		shorter := fits - time.Second
-		if checkHistory(c.maxRun, max(lease, schema.MinLease(shorter)), shorter) == nil {
+		if checkHistory(c.maxRun, max(lease, schema.MinLease(shorter)), shorter, 0) == nil {
 			t.Errorf("%v: a renewal of %v fits too: %s is not the smallest", c.maxRun, shorter, c.fits)
 		}
 	}
@@ -77,8 +77,8 @@ func TestWaitsFitTheirAllowances(t *testing.T) {
 		}
 		return sum
 	}
-	if got := total(throttleRetry); got != throttleWait || got >= schema.MachineSlack {
-		t.Errorf("a throttled job is retried over %v: want %v, less than the machine's slack of %v", got, throttleWait, schema.MachineSlack)
+	if got := total(startRetry); got != startWait || got >= schema.MachineSlack {
+		t.Errorf("a throttled job is retried over %v: want %v, less than the machine's slack of %v", got, startWait, schema.MachineSlack)
 	}
 	for _, lease := range []time.Duration{0, schema.MinLease(time.Second), schema.DefaultLease, time.Hour} {
 		renewal := schema.DefaultRenewal
@@ -86,7 +86,7 @@ func TestWaitsFitTheirAllowances(t *testing.T) {
 			renewal = 0
 		}
 		timeout := machineTimeout(time.Minute, lease, renewal)
-		left := timeout - time.Minute - throttleWait
+		left := timeout - time.Minute - startWait
 		r := settleRetry(schema.Spec{MaxRunSeconds: 60, MachineTimeoutSeconds: wholeSeconds(timeout)})
 		if got := total(r); r.MaxAttempts < 3 || got > left/2 {
 			t.Errorf("lease %v: settling is retried %d times over %v: want at least 3 within half of %v", lease, r.MaxAttempts, got, left)

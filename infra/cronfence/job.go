@@ -31,8 +31,25 @@ type JobProps struct {
 	// Payload is a constant that the target receives as "payload": anything that
 	// encoding/json writes, up to 200 KiB. Default: null.
 	Payload any
-	// Overlap says what happens to a tick that finds the job running. Default: policy.Skip.
+	// Description of the schedule, up to 512 characters. Default: the names of job and scheduler.
+	Description string
+	// Disabled deploys the schedule without ticks: none is expected, and none is missed. The
+	// job can still be run by hand. Default: false.
+	Disabled bool
+	// Spread lets each tick come at any time within so many minutes of its planned instant,
+	// so that jobs planned for the same instant do not all start in it: EventBridge
+	// Scheduler's flexible time window. Shorter than the interval, and the start deadline
+	// must cover it. Default: none; a tick comes within its minute.
+	Spread time.Duration
+	// Overlap says what happens to a tick that finds the job running. policy.Replace needs
+	// a fenced job or a target that can be stopped. Default: policy.Skip.
 	Overlap policy.Overlap
+	// KeepFirst lets the first tick that waits keep its place under policy.QueueOne.
+	// Default: false, the newest takes it.
+	KeepFirst bool
+	// Grace is how long a run that policy.Replace asked to stop may go on by itself, if it
+	// has beats. Default: 30 s.
+	Grace time.Duration
 	// Fenced promises that every write of the job checks its fence: an old run that cannot
 	// be stopped at once is then not waited for. Default: false.
 	Fenced bool
@@ -45,6 +62,17 @@ type JobProps struct {
 	Renewal time.Duration
 	// StartDeadline is how late a tick may still start, a minute or more. Default: 15 minutes.
 	StartDeadline time.Duration
+	// Retries is how often a run whose lease was lost, or which was never started, is tried
+	// again, up to 10. A run that failed by itself is not. Default: 0.
+	Retries int
+	// RetryWindow bounds retries, from the end of the first attempt. Default: one interval.
+	RetryWindow time.Duration
+	// CatchUp says which missed ticks run later. Default: policy.CatchUpNone.
+	CatchUp policy.CatchUp
+	// CatchUpMax bounds policy.CatchUpAll, up to 1000. Default: 10.
+	CatchUpMax int
+	// CatchUpWindow is how long missed ticks may wait to be caught up with. Default: a day.
+	CatchUpWindow time.Duration
 	// Alarms says which alarms the job has and when they go off. With shared alarms on the
 	// scheduler it must be left out. Default: all four.
 	Alarms JobAlarms
@@ -93,7 +121,7 @@ func NewJob(scope constructs.Construct, id string, props *JobProps) *Job {
 		j.name = id
 	}
 	path := *j.Node().Path()
-	spec, payload, bad := props.settle(j.name)
+	spec, payload, bad := props.settle(j, j.name)
 	if props.Scheduler != nil {
 		bad.add(props.Scheduler.register(j.name, path))
 	}
@@ -120,26 +148,31 @@ func (j *Job) Schedule() awsscheduler.CfnSchedule { return j.schedule }
 
 func (j *Job) newMachine(props *JobProps, payload []byte) {
 	s := props.Scheduler
-	role := s.runRole(j)
-	role.invoke.AddResources(*jsii.Strings(props.Target.invoked()...)...)
 	m := machine{
 		spec:      j.spec,
 		table:     *s.table.TableName(),
 		payload:   payload,
-		invoke:    "arn:" + *awscdk.Aws_PARTITION() + ":states:::lambda:invoke",
+		partition: *awscdk.Aws_PARTITION(),
 		heartbeat: *s.heartbeat.FunctionArn(),
 		settler:   *s.settler.FunctionArn(),
 	}
-	m.task = props.Target.task(m)
+	m.work = props.Target.work(j, m)
 	text, err := encode(m.definition())
 	if err != nil { // the payload, the one part that is not the library's, was encoded before
 		panic(err)
+	}
+	chain, isChain := props.Target.(*chainTarget)
+	if isChain {
+		text = chain.fill(text)
 	}
 	j.machine = awsstepfunctions.NewStateMachine(j, jsii.String("Machine"), &awsstepfunctions.StateMachineProps{
 		StateMachineName: jsii.String(schema.MachineName(s.name, j.name)),
 		StateMachineType: awsstepfunctions.StateMachineType_STANDARD,
 		DefinitionBody:   awsstepfunctions.DefinitionBody_FromString(&text),
-		Role:             role.role,
+		Role:             s.runRole(j).grant(props.Target.grants(j)),
 	})
+	if isChain {
+		chain.bind(j.machine)
+	}
 	j.spec.Machine = *j.machine.StateMachineArn()
 }

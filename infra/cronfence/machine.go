@@ -7,24 +7,29 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
-// Names of the states. Operators see them in the console and in execution histories.
+// Names of the states. Operators see them in the console and in execution histories. Those
+// of a chain are its author's: all but stateRun begin with statePrefix, so that theirs need
+// not.
 const (
+	statePrefix       = "Cronfence "
 	stateRun          = "Run"
-	stateGuarded      = "Cronfence Guarded"
-	stateWait         = "Cronfence Wait"
-	stateHeartbeat    = "Cronfence Heartbeat"
-	stateStopped      = "Cronfence Stopped"
-	stateSilent       = "Cronfence Silent"
-	stateFinished     = "Cronfence Finished"
-	stateSettle       = "Cronfence Settle"
-	stateSettleFailed = "Cronfence Settle Failed"
-	stateUnsettled    = "Cronfence Unsettled"
-	stateFailed       = "Cronfence Failed"
+	stateChain        = statePrefix + "Chain"
+	stateObject       = statePrefix + "Run Object"
+	stateGuarded      = statePrefix + "Guarded"
+	stateWait         = statePrefix + "Wait"
+	stateHeartbeat    = statePrefix + "Heartbeat"
+	stateStopped      = statePrefix + "Stopped"
+	stateSilent       = statePrefix + "Silent"
+	stateOutOfTime    = statePrefix + "Out Of Time"
+	stateReserved     = statePrefix + "Reserved Error"
+	stateFinished     = statePrefix + "Finished"
+	stateSettle       = statePrefix + "Settle"
+	stateSettleFailed = statePrefix + "Settle Failed"
+	stateUnsettled    = statePrefix + "Unsettled"
+	stateFailed       = statePrefix + "Failed"
 )
 
 const (
-	// throttled is the one error which proves that a function was never started.
-	throttled = "Lambda.TooManyRequestsException"
 	anyError  = "States.ALL"
 	fullRange = "FULL" // jitter: anything between nothing and the delay
 )
@@ -34,15 +39,28 @@ type machine struct {
 	spec      schema.Spec
 	table     string
 	payload   json.RawMessage
-	invoke    string // the resource of Step Functions' Lambda integration
+	partition string
 	heartbeat string // function ARNs
 	settler   string
-	// task is the job's own state, without what the shape adds to it.
-	task state
+	work      work
 }
 
-// definition returns the job's state machine: the job beside its heartbeat, or the job
-// alone where its maximum run time fits the lease.
+// work is the job's own part of its state machine.
+type work struct {
+	// task is the state that does the work, without what the shape adds to it: a Task, or
+	// a Parallel around a chain.
+	task state
+	// cancelled says that the work stops when its branch is cancelled and not when a
+	// timeout of its own runs out: a second branch bounds it.
+	cancelled bool
+	// object says that the task needs the run object as its input, to hand it on as text.
+	object bool
+	// neverStarted are the errors which prove that the work was never started.
+	neverStarted []string
+}
+
+// definition returns the job's state machine: the job beside its heartbeat, beside a clock,
+// or alone where its maximum run time fits the lease and its own timeout bounds it.
 func (m machine) definition() definition {
 	d := definition{
 		Comment:        "Job " + m.spec.Job + " of Cronfence scheduler " + m.spec.Scheduler,
@@ -54,49 +72,62 @@ func (m machine) definition() definition {
 			stateFailed:       {Type: "Fail", ErrorPath: "$.end.Error", CausePath: "$.end.Cause"},
 		},
 	}
-	if m.spec.Beats {
-		d.StartAt = stateGuarded
-		d.States[stateGuarded] = m.guarded()
+	switch {
+	case m.spec.Beats:
+		d.StartAt, d.States[stateGuarded] = stateGuarded, m.guarded(m.beats())
+		return d
+	case m.work.cancelled:
+		d.StartAt, d.States[stateGuarded] = stateGuarded, m.guarded(m.clock())
 		return d
 	}
 	d.StartAt = stateRun
 	run := m.run()
-	run.Catch = []catcher{{ErrorEquals: []string{anyError}, ResultPath: "$.end", Next: stateSettleFailed}}
+	run.Catch = append(run.Catch, catcher{ErrorEquals: []string{anyError}, ResultPath: "$.end", Next: stateSettleFailed})
 	run.Next = stateSettle
 	d.States[stateRun] = run
+	d.States[stateReserved] = state{
+		Type: "Pass", Comment: reservedComment,
+		Parameters: map[string]any{"Error": schema.ErrorReserved, "Cause.$": "$.end.Cause"},
+		ResultPath: json.RawMessage(`"$.end"`), Next: stateSettleFailed,
+	}
 	return d
 }
+
+// reserved are the errors that are the machine's own word. Out of the job's task they would
+// end a run that failed as Succeeded, or as Replaced.
+var reserved = []string{schema.ErrorFinished, schema.ErrorStop, schema.ErrorLeaseLost, schema.ErrorMaxRunTime}
+
+const reservedComment = "The job itself failed with an error name that is this machine's own"
 
 // run is the job's task. It is retried only where it never started: any other retry
 // could run the job beside itself, since a task that timed out may still be working.
 func (m machine) run() state {
-	run := m.task
-	run.TimeoutSeconds = m.spec.MaxRunSeconds
+	run := m.work.task
+	if !m.work.cancelled {
+		run.TimeoutSeconds = m.spec.MaxRunSeconds
+	}
 	run.ResultPath = discard
-	run.Retry = []retrier{throttleRetry}
+	if len(m.work.neverStarted) > 0 {
+		retry := startRetry
+		retry.ErrorEquals = m.work.neverStarted
+		run.Retry = []retrier{retry}
+	}
+	run.Catch = []catcher{{ErrorEquals: reserved, ResultPath: "$.end", Next: stateReserved}}
 	return run
 }
 
-// throttleWait is how long throttleRetry waits at most, within schema.MachineSlack.
-const throttleWait = 14 * time.Second
+// startWait is how long startRetry waits at most, within schema.MachineSlack.
+const startWait = 14 * time.Second
 
-var throttleRetry = retrier{ErrorEquals: []string{throttled}, IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2}
+var startRetry = retrier{IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2}
 
-// guarded runs the job beside its heartbeat. Whichever branch ends first fails and so
-// cancels the other. Settling stands behind it: in the job's branch it would race with
+// guarded runs the job beside a branch that bounds it. Whichever branch ends first fails and
+// so cancels the other. Settling stands behind it: in the job's branch it would race with
 // the heartbeat, which then finds the guard released and ends a success as LeaseLost.
-func (m machine) guarded() state {
-	run := m.run()
-	run.Next = stateFinished
+func (m machine) guarded(beside definition) state {
 	return state{
-		Type: "Parallel",
-		Branches: []definition{
-			{StartAt: stateRun, States: map[string]state{
-				stateRun:      run,
-				stateFinished: {Type: "Fail", Comment: "Ends the heartbeat too; caught below", Error: schema.ErrorFinished, Cause: "the job is done"},
-			}},
-			m.beats(),
-		},
+		Type:       "Parallel",
+		Branches:   []any{m.jobBranch(), beside},
 		ResultPath: discard,
 		Catch: []catcher{
 			{ErrorEquals: []string{schema.ErrorFinished}, ResultPath: "$.end", Next: stateSettle},
@@ -104,6 +135,32 @@ func (m machine) guarded() state {
 		},
 		Next: stateSettle,
 	}
+}
+
+func (m machine) jobBranch() definition {
+	name, run := stateRun, m.run()
+	if run.Type == "Parallel" {
+		name = stateChain
+	}
+	run.Next = stateFinished
+	branch := definition{StartAt: name, States: map[string]state{
+		name:          run,
+		stateFinished: {Type: "Fail", Comment: "Ends the other branch too; caught below", Error: schema.ErrorFinished, Cause: "the job is done"},
+		stateReserved: {Type: "Fail", Comment: reservedComment, Error: schema.ErrorReserved, CausePath: "$.end.Cause"},
+	}}
+	if m.work.object {
+		branch.StartAt = stateObject
+		branch.States[stateObject] = state{Type: "Pass", Parameters: m.runObject(), Next: name}
+	}
+	return branch
+}
+
+// clock bounds work that no timeout of its own would stop.
+func (m machine) clock() definition {
+	return definition{StartAt: stateWait, States: map[string]state{
+		stateWait:      {Type: "Wait", Seconds: m.spec.MaxRunSeconds, Next: stateOutOfTime},
+		stateOutOfTime: {Type: "Fail", Error: schema.ErrorMaxRunTime, Cause: "the run had its maximum run time"},
+	}}
 }
 
 // beats renews the lease until the branch is cancelled or the heartbeat refuses. What a
@@ -169,7 +226,7 @@ const settleMaxDelay = 20 * time.Second
 // so that the other half is for the attempts. Were the machine's timeout to cut settling
 // short, the status event would report a success as timed out.
 func settleRetry(spec schema.Spec) retrier {
-	left := (spec.MachineTimeout() - spec.MaxRun() - throttleWait) / 2
+	left := (spec.MachineTimeout() - spec.MaxRun() - startWait) / 2
 	var attempts int64
 	for delay := time.Second; left >= delay; attempts++ {
 		left -= delay
@@ -182,9 +239,12 @@ func settleRetry(spec schema.Spec) retrier {
 }
 
 func (m machine) call(function string, payload map[string]any) state {
-	return state{Type: "Task", Resource: m.invoke, Parameters: invocation(function, payload), ResultPath: discard}
+	return state{Type: "Task", Resource: m.integration("lambda:invoke"), Parameters: invocation(function, payload), ResultPath: discard}
 }
 
 func invocation(function string, payload any) map[string]any {
 	return map[string]any{"FunctionName": function, "Payload": payload}
 }
+
+// integration is the resource of a task that calls an AWS service.
+func (m machine) integration(call string) string { return "arn:" + m.partition + ":states:::" + call }

@@ -82,6 +82,17 @@ func (s *Scheduler) runRole(scope constructs.Construct) *runRole {
 	return r
 }
 
+// grant adds what one job's target needs.
+func (r *runRole) grant(g grants) awsiam.Role {
+	if len(g.invoke) > 0 {
+		r.invoke.AddResources(*jsii.Strings(g.invoke...)...)
+	}
+	for _, s := range g.statements {
+		r.role.AddToPolicy(s)
+	}
+	return r.role
+}
+
 // statesARN is the ARN of a machine or its executions; name may end in a wildcard.
 func (s *Scheduler) statesARN(kind, name string) string {
 	return *awscdk.Stack_Of(s).FormatArn(&awscdk.ArnComponents{

@@ -82,12 +82,16 @@ func TestEveryEndIsSettledAsWhatItWas(t *testing.T) {
 		by       time.Duration
 		calls    map[string]int
 	}{
-		"success":          {both, answers{"Run": {takes: 40 * time.Second}}, "", "", 41 * time.Second, map[string]int{"Run": 1, "Cronfence Settle": 1}},
-		"long success":     {beats, answers{"Run": {takes: ms170}}, "", "", ms170 + time.Second, map[string]int{"Cronfence Heartbeat": 5}},
-		"error of its own": {both, answers{"Run": {err: "OutOfStock"}}, "OutOfStock", "OutOfStock", time.Second, map[string]int{"Run": 1}},
-		"service error":    {both, answers{"Run": {err: "Lambda.ServiceException"}}, "Lambda.ServiceException", "Lambda.ServiceException", time.Second, map[string]int{"Run": 1}},
-		"throttled":        {both, answers{"Run": {err: "Lambda.TooManyRequestsException", times: 3}}, "", "", 15 * time.Second, map[string]int{"Run": 4}},
-		"hangs":            {both, answers{"Run": {takes: forever}}, "States.Timeout", "States.Timeout", 301 * time.Second, map[string]int{"Run": 1}},
+		"success":           {both, answers{"Run": {takes: 40 * time.Second}}, "", "", 41 * time.Second, map[string]int{"Run": 1, "Cronfence Settle": 1}},
+		"long success":      {beats, answers{"Run": {takes: ms170}}, "", "", ms170 + time.Second, map[string]int{"Cronfence Heartbeat": 5}},
+		"error of its own":  {both, answers{"Run": {err: "OutOfStock"}}, "OutOfStock", "OutOfStock", time.Second, map[string]int{"Run": 1}},
+		"service error":     {both, answers{"Run": {err: "Lambda.ServiceException"}}, "Lambda.ServiceException", "Lambda.ServiceException", time.Second, map[string]int{"Run": 1}},
+		"finished by name":  {both, answers{"Run": {err: "Cronfence.Finished"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Cronfence Settle": 0}},
+		"stopped by name":   {both, answers{"Run": {err: "Cronfence.Stop"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Run": 1}},
+		"lost by name":      {both, answers{"Run": {err: "Cronfence.LeaseLost"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Run": 1}},
+		"timed out by name": {both, answers{"Run": {err: "Cronfence.MaxRunTime"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Run": 1}},
+		"throttled":         {both, answers{"Run": {err: "Lambda.TooManyRequestsException", times: 3}}, "", "", 15 * time.Second, map[string]int{"Run": 4}},
+		"hangs":             {both, answers{"Run": {takes: forever}}, "States.Timeout", "States.Timeout", 301 * time.Second, map[string]int{"Run": 1}},
 		"refused beat": {
 			beats,
 			answers{"Run": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.Stop"}},
@@ -139,6 +143,59 @@ func TestEveryEndIsSettledAsWhatItWas(t *testing.T) {
 				}
 				if settled != c.settled || (f.settled.Status == schema.RunSucceeded) != (c.settled == "") || status != c.status {
 					t.Errorf("settled as %s %q, execution ends %q: want %q and %q", f.settled.Status, settled, status, c.settled, c.status)
+				}
+				if took > c.by {
+					t.Errorf("took %v: want at most %v", took, c.by)
+				}
+				for state, want := range c.calls {
+					if f.calls[state] != want {
+						t.Errorf("%s called %d times: want %d", state, f.calls[state], want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// A user's chain ends as it does by itself, and never passes what it is bounded by.
+func TestEveryEndOfAChainIsSettledAsWhatItWas(t *testing.T) {
+	both := []string{"chain-with-beats", "chain-without-beats"}
+	type answers = map[string]answer
+	for name, c := range map[string]struct {
+		machines []string
+		answers  answers
+		settled  string // error reported to the settler, and of the execution
+		by       time.Duration
+		calls    map[string]int
+	}{
+		"success":          {both, answers{"Call": {takes: 10 * time.Second}}, "", 31 * time.Second, map[string]int{"Call": 1, "Cronfence Settle": 1}},
+		"error of its own": {both, answers{"Call": {err: "OutOfStock"}}, "OutOfStock", time.Second, map[string]int{"Call": 1, "Cronfence Settle": 0}},
+		// The CDK's own retries are the author's: they stand as they were written.
+		"retried":          {both, answers{"Call": {err: "Lambda.ServiceException", times: 2}}, "", 30 * time.Second, map[string]int{"Call": 3}},
+		"finished by name": {both, answers{"Call": {err: "Cronfence.Finished"}}, "Cronfence.ReservedError", time.Second, map[string]int{"Cronfence Settle": 0}},
+		"stopped by name":  {both, answers{"Call": {err: "Cronfence.Stop"}}, "Cronfence.ReservedError", time.Second, nil},
+		"hangs, by its clock": {
+			both[1:], answers{"Call": {takes: forever}}, "Cronfence.MaxRunTime", 41 * time.Second, map[string]int{"Call": 1},
+		},
+		"hangs, by its beats": {
+			both[:1], answers{"Call": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.MaxRunTime"}},
+			"Cronfence.MaxRunTime", 31 * time.Second, map[string]int{"Call": 1},
+		},
+		"replaced": {
+			both[:1], answers{"Call": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.Stop"}},
+			"Cronfence.Stop", 31 * time.Second, nil,
+		},
+	} {
+		for _, machine := range c.machines {
+			t.Run(name+" "+machine, func(t *testing.T) {
+				f := &functions{answers: c.answers, calls: map[string]int{}}
+				status, took := execute(t, machine, f)
+				settled := ""
+				if f.settled.End != nil {
+					settled = f.settled.End.Error
+				}
+				if settled != c.settled || status != c.settled || !f.settled.Chain {
+					t.Errorf("settled as %q of a chain %v, execution ends %q: want %q", settled, f.settled.Chain, status, c.settled)
 				}
 				if took > c.by {
 					t.Errorf("took %v: want at most %v", took, c.by)

@@ -4,73 +4,78 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
 )
 
-const (
-	// defaultFunctionTimeout is Lambda's own, for functions that name none.
-	defaultFunctionTimeout = 3 * time.Second
-	// maxFunctionTimeout is Lambda's limit: how long a function of unknown timeout may work.
-	maxFunctionTimeout = 15 * time.Minute
-)
-
-// Target is the work of a job. Each receives one JSON object: scheduler, table, job,
-// tick, run, fence, attempt, deadline, interval and payload.
+// Target is the work of a job: one of [LambdaTarget], [ECSTarget], [BatchTarget],
+// [GlueTarget], [StateMachineTarget], [TaskTokenTarget] and [ChainTarget]. Each receives one
+// JSON object: scheduler, table, job, tick, run, fence, attempt, deadline, interval and
+// payload.
 type Target interface {
-	// facts says what the job's times follow from; it is asked before anything is made.
-	facts() targetFacts
-	// task returns the state that does the work with the run object as its input.
-	task(m machine) state
-	// invoked are the ARNs that the run role must be allowed to invoke.
-	invoked() []string
+	// facts says what the job's settings follow from, before anything of it is made but
+	// the construct itself.
+	facts(scope constructs.Construct) targetFacts
+	// work returns the job's part of its state machine; scope is the job.
+	work(scope constructs.Construct, m machine) work
+	// grants are what the run role must be allowed to do, stopping the work included.
+	grants(scope constructs.Construct) grants
 }
 
-// targetFacts is what a target knows about its own end.
+// grants are permissions of a run role.
+type grants struct {
+	invoke     []string // functions
+	statements []awsiam.PolicyStatement
+}
+
+// targetFacts is what a target knows about its work.
 type targetFacts struct {
-	timeout time.Duration // its own bound; 0 when it has none
-	known   bool          // that the timeout is the target's own and no limit of AWS
-	drain   time.Duration // how long work may go on after its execution was stopped
+	bad problems // what is wrong with the target itself
+	// timeout is the work's own bound, 0 when it has none; known says that it is the work's
+	// own and no limit of AWS.
+	timeout time.Duration
+	known   bool
+	// heartbeat is a bound on silence that must be shorter than the maximum run time.
+	heartbeat time.Duration
+	// drain is how long work may go on after its execution was stopped; untilDeadline says
+	// that it may for as long as the maximum run time.
+	drain         time.Duration
+	untilDeadline bool
+	// doubtful says that no error of the work proves that it ended.
+	doubtful bool
+	// unstoppable says why Replace cannot stop the work; empty when it can.
+	unstoppable string
+	// events of history besides those of a task that calls a function.
+	events int64
+	// maxPayload bounds the payload where AWS takes less than Step Functions, and
+	// carrier names what does.
+	maxPayload int
+	carrier    string
 }
 
-// LambdaTarget runs a function and waits for it. The job's default maximum run time is
-// the function's own timeout, read from the function or the one behind a version or an
-// alias. An imported function's timeout is unknown and taken as Lambda's limit of 15
-// minutes. A stopped or timed-out run holds the guard until the function can no longer
-// be working, unless the job is fenced: a running function cannot be stopped.
-func LambdaTarget(fn awslambda.IFunction) Target {
-	if fn == nil {
-		return nil
-	}
-	return lambdaTarget{fn}
+// stopAllowance is how long it may take until a stopped run's task is told to stop: Step
+// Functions cancels it in its own time.
+const stopAllowance = 30 * time.Second
+
+// lambdaLimit is the longest that any function works: what a chain's or another machine's
+// work may take to end when nothing else is known.
+const lambdaLimit = maxFunctionTimeout
+
+// managedRule allows the rule through which Step Functions learns how a task of another
+// service ended.
+func managedRule(scope constructs.Construct, name string) awsiam.PolicyStatement {
+	rule := awscdk.Stack_Of(scope).FormatArn(&awscdk.ArnComponents{
+		Service: jsii.String("events"), Resource: jsii.String("rule"), ResourceName: &name,
+	})
+	return allow([]string{*rule}, "events:PutTargets", "events:PutRule", "events:DescribeRule")
 }
 
-type lambdaTarget struct{ fn awslambda.IFunction }
-
-func (t lambdaTarget) facts() targetFacts {
-	timeout, known := functionTimeout(t.fn)
-	return targetFacts{timeout: timeout, known: known, drain: timeout}
+// arnPart is one of the parts of an ARN, which may be a token, between separators.
+func arnPart(arn, separator string, i float64) string {
+	parts := awscdk.Fn_Split(&separator, &arn, nil)
+	return *awscdk.Fn_Select(&i, parts)
 }
 
-func (t lambdaTarget) task(m machine) state {
-	return state{Type: "Task", Resource: m.invoke, Parameters: invocation(*t.fn.FunctionArn(), m.runObject())}
-}
-
-func (t lambdaTarget) invoked() []string { return []string{*t.fn.FunctionArn()} }
-
-// functionTimeout looks through versions and aliases for the function itself.
-func functionTimeout(fn awslambda.IFunction) (timeout time.Duration, known bool) {
-	for range 3 { // an alias of a version of a function
-		switch f := fn.(type) {
-		case interface{ Timeout() awscdk.Duration }:
-			if d := f.Timeout(); d != nil {
-				return time.Duration(*d.ToSeconds(nil)) * time.Second, true
-			}
-			return defaultFunctionTimeout, true
-		case interface{ Lambda() awslambda.IFunction }:
-			fn = f.Lambda()
-		default:
-			return maxFunctionTimeout, false
-		}
-	}
-	return maxFunctionTimeout, false
-}
+// runText is a task's parameter that holds the run object as JSON text.
+const runText = "States.JsonToString($)"

@@ -26,16 +26,20 @@ func (j *Job) newSchedule(props *JobProps) {
 	if err != nil { // the spec was checked
 		panic(err)
 	}
+	state := "ENABLED"
+	if props.Disabled {
+		state = "DISABLED"
+	}
 	j.schedule = awsscheduler.NewCfnSchedule(j, jsii.String("Schedule"), &awsscheduler.CfnScheduleProps{
 		Name:                       jsii.String(schema.ScheduleName(s.name, j.name)),
 		GroupName:                  s.groupName,
-		Description:                jsii.String("Job " + j.name + " of Cronfence scheduler " + s.name),
+		Description:                jsii.String(description(props, j.name)),
 		ScheduleExpression:         jsii.String(j.spec.Schedule),
 		ScheduleExpressionTimezone: jsii.String(j.spec.Timezone),
 		StartDate:                  optional(j.spec.Start),
 		EndDate:                    optional(j.spec.End),
-		State:                      jsii.String("ENABLED"),
-		FlexibleTimeWindow:         &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: jsii.String("OFF")},
+		State:                      jsii.String(state),
+		FlexibleTimeWindow:         flexibleWindow(props.Spread),
 		Target: &awsscheduler.CfnSchedule_TargetProperty{
 			Arn:              s.dispatcher.FunctionArn(),
 			RoleArn:          s.scheduleRole.RoleArn(),
@@ -51,9 +55,30 @@ func (j *Job) newSchedule(props *JobProps) {
 	j.schedule.Node().AddDependency(s.scheduleRole, s.dispatcher)
 }
 
-// typicalInterval is the median distance of the schedule's next ticks, from a fixed day
-// on: a template must not depend on when it is made. It is 0 for a single tick.
+func description(props *JobProps, job string) string {
+	if props.Description != "" {
+		return props.Description
+	}
+	return "Job " + job + " of Cronfence scheduler " + props.Scheduler.name
+}
+
+func flexibleWindow(spread time.Duration) *awsscheduler.CfnSchedule_FlexibleTimeWindowProperty {
+	if spread == 0 {
+		return &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{Mode: jsii.String("OFF")}
+	}
+	return &awsscheduler.CfnSchedule_FlexibleTimeWindowProperty{
+		Mode: jsii.String("FLEXIBLE"), MaximumWindowInMinutes: jsii.Number(spread.Minutes()),
+	}
+}
+
+// typicalInterval is the median distance of the schedule's next ticks; 0 for a single tick.
 func typicalInterval(next func(time.Time) (time.Time, bool)) time.Duration {
+	return median(intervals(next))
+}
+
+// intervals are the distances of the schedule's next ticks, from a fixed day on: a template
+// must not depend on when it is made.
+func intervals(next func(time.Time) (time.Time, bool)) []time.Duration {
 	const sample = 49
 	var distances []time.Duration
 	last, ok := next(time.Date(2026, time.January, 5, 0, 0, 0, 0, time.UTC))
@@ -64,7 +89,7 @@ func typicalInterval(next func(time.Time) (time.Time, bool)) time.Duration {
 			last = tick
 		}
 	}
-	return median(distances)
+	return distances
 }
 
 func optional(s string) *string {

@@ -21,6 +21,8 @@ const (
 	DefaultGrace = 30 * time.Second
 	// DefaultCatchUpWindow is how long missed ticks may wait to be caught up with.
 	DefaultCatchUpWindow = 24 * time.Hour
+	// DefaultCatchUpMax bounds how many missed ticks are caught up with, where all are.
+	DefaultCatchUpMax = 10
 	// MaxRetries and MaxCatchUp bound what a spec may ask for.
 	MaxRetries = 10
 	MaxCatchUp = 1000

@@ -41,7 +41,8 @@ type Spec struct {
 	// Fenced says that every write of the job checks its fence, so that nobody need wait
 	// for an old run's work to end.
 	Fenced bool `json:"fenced,omitempty"`
-	// Chain says that the work is more than one task: no error of it proves that the work ended.
+	// Chain says that the work is more than one task, or another service's: no error of it
+	// proves that the work ended.
 	Chain bool `json:"chain,omitempty"`
 
 	LeaseSeconds   int64 `json:"leaseSeconds"`

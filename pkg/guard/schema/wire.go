@@ -7,7 +7,13 @@ const (
 	ErrorLeaseLost  = "Cronfence.LeaseLost"  // the guard is no longer this run's
 	ErrorMaxRunTime = "Cronfence.MaxRunTime" // the run had its maximum run time
 	ErrorFinished   = "Cronfence.Finished"   // the job's branch is done; ends the heartbeat's
+	// ErrorReserved stands for one of these when it is the job's own task that returned it.
+	ErrorReserved = "Cronfence.ReservedError"
 )
+
+// RunVariable is the name under which a container finds the run object, as JSON: an
+// environment variable, in Glue a job argument.
+const RunVariable = "CRONFENCE_RUN"
 
 // Context attributes that EventBridge Scheduler fills in, only where they stand
 // literally in the target's input: never let an encoder escape the angle brackets.
@@ -53,6 +59,13 @@ type RunObject struct {
 	Table     string `json:"table"`
 	RunInput
 	Payload any `json:"payload"`
+}
+
+// TokenMessage is the message that a worker receives which answers by task token: the run
+// object and the token.
+type TokenMessage struct {
+	RunObject
+	TaskToken string `json:"taskToken"`
 }
 
 // BeatEvent is what the state machine sends the heartbeat function at every renewal.
