@@ -43,11 +43,6 @@ func (c *Cloud) addMachines(machines []assembly.Machine) error {
 		if err != nil {
 			return fmt.Errorf("state machine %s: %w", m.ID, err)
 		}
-		for _, resource := range definition.Resources() {
-			if err := checkResource(resource); err != nil {
-				return fmt.Errorf("state machine %s: %w", m.ID, err)
-			}
-		}
 		c.states.machines[m.ARN] = &stateMachine{arn: m.ARN, name: m.Name, role: m.RoleARN, definition: definition}
 	}
 	return nil
@@ -81,7 +76,25 @@ func (c *Cloud) addJobs(a *assembly.Assembly, t *tasks) error {
 		return fmt.Errorf("the assembly has no job: no schedule of it delivers to a Cronfence dispatcher")
 	}
 	slices.SortFunc(c.jobs, func(x, y *job) int { return strings.Compare(x.name, y.name) })
-	return c.addCommands()
+	if err := c.addCommands(); err != nil {
+		return err
+	}
+	c.noteForeignWork()
+	return nil
+}
+
+// noteForeignWork names the jobs whose work is another service's and has no command.
+func (c *Cloud) noteForeignWork() {
+	for _, j := range c.jobs {
+		if j.command != "" {
+			continue
+		}
+		for _, resource := range c.states.machines[j.machineARN].definition.Resources() {
+			if !runsHere(resource) {
+				c.notices = append(c.notices, fmt.Sprintf("job %s fails here: its work is %s; give it a command with --exec %s=COMMAND", j.name, resource, j.name))
+			}
+		}
+	}
 }
 
 func (c *Cloud) newJob(s assembly.Schedule, dispatcher assembly.Function) (*job, error) {

@@ -26,18 +26,17 @@ type tasks struct {
 
 var _ asl.Tasks = (*tasks)(nil)
 
-// checkResource refuses a task that cannot run here.
-func checkResource(resource string) error {
-	if resource == invokeResource || functionOf(resource) != "" {
-		return nil
-	}
-	return fmt.Errorf("task resource %q cannot run locally; the local cloud runs %s and Lambda function ARNs", resource, invokeResource)
-}
+// runsHere tells whether a task's resource is a function. Of another service's only the
+// command that stands in for it can run here.
+func runsHere(resource string) bool { return resource == invokeResource || functionOf(resource) != "" }
 
 // RunTask implements asl.Tasks.
 func (t *tasks) RunTask(ctx context.Context, task asl.Task) (any, error) {
 	if name := functionOf(task.Resource); name != "" {
 		return t.invoke(ctx, task, name, task.Input)
+	}
+	if !runsHere(task.Resource) {
+		return t.standIn(ctx, task)
 	}
 	params, _ := task.Input.(map[string]any)
 	for name := range params {
@@ -58,6 +57,52 @@ func (t *tasks) RunTask(ctx context.Context, task asl.Task) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"ExecutedVersion": "$LATEST", "Payload": answer, "StatusCode": json.Number("200")}, nil
+}
+
+// standIn runs the job's command in the place of another service's work, with the run object
+// that the work would get.
+func (t *tasks) standIn(ctx context.Context, task asl.Task) (any, error) {
+	j := t.jobOf(task.Execution)
+	if j == nil || j.command == "" {
+		return nil, &asl.Error{Name: "LocalCloud.NotRunHere", Cause: fmt.Sprintf("%s does not run in the local cloud; give the job a command with --exec", task.Resource)}
+	}
+	run := runObject(task.Input)
+	if run == nil {
+		run = task.Input
+	}
+	return t.invoke(ctx, task, "", run)
+}
+
+// runObject finds the run object where the constructs put it: a container's environment, a
+// Glue argument, a message, the input of another machine.
+func runObject(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		text, _ := v["--"+schema.RunVariable].(string)
+		if v["Name"] == schema.RunVariable {
+			text, _ = v["Value"].(string)
+		}
+		if run, err := decode([]byte(text)); err == nil && run != nil {
+			return run
+		}
+		for _, key := range []string{"MessageBody", "Input"} {
+			if inner, ok := v[key].(map[string]any); ok {
+				return inner
+			}
+		}
+		for _, inner := range v {
+			if run := runObject(inner); run != nil {
+				return run
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if run := runObject(inner); run != nil {
+				return run
+			}
+		}
+	}
+	return nil
 }
 
 // functionOf returns the name in a function's ARN, "" for anything else.

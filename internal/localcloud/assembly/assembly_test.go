@@ -106,12 +106,13 @@ func TestStacksImportFromEachOther(t *testing.T) {
 
 func TestWhatDoesNotRunIsNamed(t *testing.T) {
 	a, err := assembly.Load(app(`"B":{"Type":"AWS::S3::Bucket","Metadata":{"aws:cdk:path":"App/Files"}},"R":{"Type":"AWS::IAM::Role"},
+		"S":{"Type":"AWS::Scheduler::Schedule","Properties":{"FlexibleTimeWindow":{"Mode":"FLEXIBLE"}}},
 		"E":{"Type":"AWS::Events::Rule","Properties":{"ScheduleExpression":"rate(1 hour)"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(a.Notices, "\n")
-	if len(a.Notices) != 2 || !strings.Contains(got, "App/Files (AWS::S3::Bucket)") || !strings.Contains(got, "App/E: rules with a schedule") {
+	if len(a.Notices) != 3 || !strings.Contains(got, "App/S: each tick") || !strings.Contains(got, "App/Files (AWS::S3::Bucket)") || !strings.Contains(got, "App/E: rules with a schedule") {
 		t.Errorf("got %s", got)
 	}
 }
@@ -122,7 +123,6 @@ func TestErrorsSayWhere(t *testing.T) {
 		{`"F":{"Type":"AWS::Lambda::Function","Properties":{"Timeout":{"Fn::If":["c",1,2]}}}`, "Fn::If"},
 		{`"M":{"Type":"AWS::StepFunctions::StateMachine","Properties":{"DefinitionS3Location":{"Bucket":"b"}}}`, "the definition is not in the template"},
 		{`"M":{"Type":"AWS::StepFunctions::StateMachine","Properties":{"DefinitionString":"{}","StateMachineType":"EXPRESS"}}`, `"EXPRESS"`},
-		{`"S":{"Type":"AWS::Scheduler::Schedule","Properties":{"FlexibleTimeWindow":{"Mode":"FLEXIBLE"}}}`, `"FLEXIBLE"`},
 		{`"E":{"Type":"AWS::Events::Rule","Properties":{"EventPattern":{"source":[{"suffix":"x"}]}}}`, "suffix"},
 	} {
 		_, err := assembly.Load(app(tt.resources))

@@ -71,7 +71,7 @@ func (s *stack) addSchedule(a *Assembly, id string, r resource) error {
 		return err
 	}
 	if mode := p.FlexibleTimeWindow.Mode; mode != "" && mode != "OFF" {
-		return fmt.Errorf("flexible time window %q: the local cloud delivers at the tick only; use OFF", mode)
+		a.Notices = append(a.Notices, s.where(id, r)+": each tick comes at its planned instant here, not anywhere in its time window")
 	}
 	out := Schedule{
 		ID: s.where(id, r), Group: p.GroupName, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone,
