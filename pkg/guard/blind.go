@@ -10,59 +10,45 @@ import (
 // transition a table says of every field of the guard what must be true of it, or that it
 // does not matter; a test holds the tables complete and the decisions equal.
 
-// need is what a blind commit asks of one field of the guard.
-type need struct {
-	op    Op
-	value any
-	any   bool // the field does not enter the decision
-}
-
-type needs map[string]need
-
-var dontCare = need{any: true}
-
-func (n needs) conds() []Cond {
-	var conds []Cond
-	for _, name := range guardFields.names {
-		if f := n[name]; !f.any {
-			conds = append(conds, Cond{name, f.op, f.value})
-		}
-	}
-	return conds
-}
+// ignored are the fields of the guard that a blind commit asks nothing of, and why.
+type ignored map[string]string
 
 // claimNeeds is when a tick is claimed and started without looking.
-func claimNeeds(d Delivery, now Millis) needs {
-	n := needs{
-		"version":       {op: Less, value: int64(now)},
-		"fence":         dontCare,
-		"ready":         {op: Is, value: true},
-		"readyAt":       dontCare,
-		"run":           {op: Missing},
-		"leaseUntil":    dontCare, // without a run these mean nothing
-		"startBy":       dontCare,
-		"maxRunUntil":   dontCare,
-		"mark":          dontCare,
-		"stop":          dontCare,
-		"stopDeadline":  dontCare,
-		"waiting":       {op: Missing},
-		"drainUntil":    {op: MissingOrLess, value: now.Add(-Margin)},
-		"live":          {op: MissingOrLess, value: int64(1)},
-		"lastTick":      {op: Less, value: d.At},
-		"lastSuccessAt": dontCare,
-		"last":          dontCare,
-		"paused":        {op: Missing},
-		"resumedAt":     dontCare,
-		"backlog":       {op: Missing},
-		"spec":          dontCare, // its hash speaks for it
-		"specHash":      {op: Is, value: d.Spec.Hash()},
-		"specSince":     dontCare,
-		"ttl":           dontCare,
+func claimNeeds(d Delivery, now Millis) []Cond {
+	conds := []Cond{
+		{"version", Less, int64(now)},
+		{"ready", Is, true},
+		{"run", Missing, nil},
+		{"waiting", Missing, nil},
+		{"lastTick", Less, d.At},
+		{"paused", Missing, nil},
+		{"backlog", Missing, nil},
+		{"specHash", Is, d.Spec.Hash()},
 	}
-	if d.Spec.Overlap == policy.Allow {
-		n["drainUntil"], n["live"] = dontCare, dontCare
+	if d.Spec.Overlap == policy.Allow { // which starts beside whatever lives
+		return conds
 	}
-	return n
+	return append(conds,
+		Cond{"drainUntil", MissingOrLess, now.Add(-Margin)},
+		Cond{"live", MissingOrLess, int64(1)},
+	)
+}
+
+var claimIgnores = ignored{
+	"fence":         "the claim sets it",
+	"readyAt":       "a ready guard has none",
+	"leaseUntil":    "without a run it means nothing",
+	"startBy":       "without a run it means nothing",
+	"maxRunUntil":   "without a run it means nothing",
+	"mark":          "without a run it means nothing",
+	"stop":          "without a run it means nothing",
+	"stopDeadline":  "without a run it means nothing",
+	"lastSuccessAt": "told, not decided by",
+	"last":          "told, not decided by",
+	"resumedAt":     "told, not decided by",
+	"spec":          "its hash speaks for it",
+	"specSince":     "what is delivered is expected",
+	"ttl":           "no rule depends on it",
 }
 
 // BlindClaim returns the commit that claims the tick and starts it if nothing is in the
@@ -80,7 +66,7 @@ func BlindClaim(d Delivery, now Millis) (Decision, bool) {
 	}
 	var want Guard
 	var row Row
-	conds := claimNeeds(d, now).conds()
+	conds := claimNeeds(d, now)
 	if spec.Overlap == policy.Allow {
 		want, row = seen.admit(d, now)
 	} else {
@@ -102,33 +88,31 @@ func BlindClaim(d Delivery, now Millis) (Decision, bool) {
 }
 
 // settleNeeds is when the end of a run whose work is over is settled without looking.
-func settleNeeds(e End) needs {
-	return needs{
-		"version":       dontCare, // it rises by one, whatever it is
-		"fence":         {op: Is, value: e.Fence},
-		"ready":         dontCare, // a guard that is held is ready
-		"readyAt":       dontCare,
-		"run":           dontCare, // its id, below
-		"leaseUntil":    dontCare, // late is fine if nobody took the guard
-		"startBy":       dontCare,
-		"maxRunUntil":   dontCare,
-		"mark":          dontCare, // a marked run's own end still counts
-		"stop":          dontCare,
-		"stopDeadline":  dontCare,
-		"waiting":       {op: Missing},
-		"drainUntil":    dontCare,
-		"live":          dontCare,
-		"lastTick":      dontCare,
-		"lastSuccessAt": dontCare,
-		"last":          dontCare,
-		"paused":        {op: Missing}, // a paused guard is kept for good
-		"resumedAt":     dontCare,
-		"backlog":       {op: Missing},
-		"spec":          dontCare, // no drain and no retry
-		"specHash":      dontCare,
-		"specSince":     dontCare,
-		"ttl":           dontCare,
-	}
+func settleNeeds(e End) []Cond {
+	return append(runNeeds(e.Run, e.Fence), Cond{"waiting", Missing, nil}, Cond{"backlog", Missing, nil},
+		Cond{"paused", Missing, nil}) // a paused guard is kept for good: it gets no TTL
+}
+
+var settleIgnores = ignored{
+	"version":       "it rises by one, whatever it is",
+	"ready":         "a guard that is held is ready",
+	"readyAt":       "a guard that is held is ready",
+	"leaseUntil":    "late is fine if nobody took the guard",
+	"startBy":       "the run has ended",
+	"maxRunUntil":   "the run has ended",
+	"mark":          "a marked run's own end still counts",
+	"stop":          "the run has ended",
+	"stopDeadline":  "the run has ended",
+	"drainUntil":    "it stays",
+	"live":          "it stays",
+	"lastTick":      "it stays",
+	"lastSuccessAt": "a success sets it",
+	"last":          "the end sets it",
+	"resumedAt":     "told, not decided by",
+	"spec":          "no drain and no retry",
+	"specHash":      "no drain and no retry",
+	"specSince":     "no drain and no retry",
+	"ttl":           "the end sets it",
 }
 
 // runNeeds is what every word of a run about itself asks: that it holds the guard.

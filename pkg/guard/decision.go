@@ -72,9 +72,7 @@ func newRow(r Row) Write {
 // The row may have been deleted meanwhile: it then comes back with what is known of it.
 func changedRow(seen, want Row) Write {
 	p := diffRows(seen, want)
-	for name, v := range diffRows(Row{}, identity(want)).Set {
-		p.Set[name] = v
-	}
+	repeat(p.Set, want)
 	return Write{
 		SK:       schema.TickSK(want.Tick),
 		OrAbsent: true,
@@ -103,9 +101,22 @@ func (r Row) closed(o Outcome, why, token string, now Millis) Row {
 	return r
 }
 
-// identity is what every write of a row repeats.
-func identity(r Row) Row {
-	return Row{Tick: r.Tick, At: r.At, Kind: r.Kind, Run: r.Run, Fence: r.Fence, Attempt: r.Attempt, Interval: r.Interval}
+// repeat sets what every write of a row repeats.
+func repeat(set map[string]any, r Row) {
+	setNonZero(set, "tick", r.Tick)
+	setNonZero(set, "at", r.At)
+	setNonZero(set, "kind", r.Kind)
+	setNonZero(set, "run", r.Run)
+	setNonZero(set, "fence", r.Fence)
+	setNonZero(set, "attempt", r.Attempt)
+	setNonZero(set, "interval", r.Interval)
+}
+
+func setNonZero[T comparable](set map[string]any, field string, v T) {
+	var zero T
+	if v != zero {
+		set[field] = v
+	}
 }
 
 // rowTTL is when a row with a final outcome may be collected, in seconds.

@@ -11,6 +11,7 @@ import (
 type fieldSet struct {
 	names  []string
 	index  map[string]int
+	maps   map[string]fieldSet // of the fields that are maps
 	record reflect.Type
 }
 
@@ -21,7 +22,7 @@ var (
 )
 
 func fieldsOf(t reflect.Type) fieldSet {
-	fs := fieldSet{index: map[string]int{}, record: t}
+	fs := fieldSet{index: map[string]int{}, maps: map[string]fieldSet{}, record: t}
 	for i := range t.NumField() {
 		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		if name == "-" {
@@ -29,6 +30,9 @@ func fieldsOf(t reflect.Type) fieldSet {
 		}
 		fs.names = append(fs.names, name)
 		fs.index[name] = i
+		if f := t.Field(i).Type; f.Kind() == reflect.Pointer {
+			fs.maps[name] = fieldsOf(f.Elem())
+		}
 	}
 	return fs
 }
@@ -46,7 +50,7 @@ func (fs fieldSet) get(rec reflect.Value, path string) reflect.Value {
 		return reflect.Value{}
 	}
 	if nested {
-		return fieldsOf(v.Elem().Type()).get(v.Elem(), rest)
+		return fs.maps[name].get(v.Elem(), rest)
 	}
 	return v
 }
@@ -54,7 +58,7 @@ func (fs fieldSet) get(rec reflect.Value, path string) reflect.Value {
 // diff returns the patch that turns one record into the other. A field that becomes zero
 // is removed: zero and absent are the same everywhere.
 func (fs fieldSet) diff(from, to reflect.Value) Patch {
-	p := Patch{Set: map[string]any{}}
+	p := Patch{Set: make(map[string]any, len(fs.names)/2)}
 	for _, name := range fs.names {
 		i := fs.index[name]
 		a, b := from.Field(i), to.Field(i)
@@ -70,8 +74,13 @@ func (fs fieldSet) diff(from, to reflect.Value) Patch {
 }
 
 func equal(a, b reflect.Value) bool {
-	if a.Kind() == reflect.Pointer {
-		return reflect.DeepEqual(a.Interface(), b.Interface())
+	switch a.Kind() {
+	case reflect.Pointer: // what a field points to is never changed in place
+		return a.Pointer() == b.Pointer() || reflect.DeepEqual(a.Interface(), b.Interface())
+	case reflect.Int64:
+		return a.Int() == b.Int()
+	case reflect.String:
+		return a.String() == b.String()
 	}
 	return a.Equal(b)
 }

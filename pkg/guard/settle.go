@@ -74,7 +74,7 @@ func BlindSettle(e End, now Millis) (Decision, bool) {
 	patch.Add = map[string]int64{"version": 1}
 	guardWrite := Write{
 		SK: schema.GuardSK, Patch: patch,
-		If: append(settleNeeds(e).conds(), Cond{"run.id", Is, e.Run}),
+		If: settleNeeds(e),
 	}
 	return Decision{Verdict: Done, Row: row, Commit: &Commit{
 		Job: e.Job, Token: e.Token, Writes: []Write{guardWrite, changedRow(seenRow, row)},

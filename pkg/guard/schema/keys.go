@@ -7,6 +7,7 @@ package schema
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -97,5 +98,7 @@ func ParseTick(id string) (time.Time, error) {
 // every delivery of the tick names the same execution; it fits Step Functions' 80
 // characters and has no colon.
 func RunID(job, tick string, attempt int) string {
-	return fmt.Sprintf("%s-%s-%d", job, strings.NewReplacer("-", "", ":", "").Replace(tick), attempt)
+	return job + "-" + plain.Replace(tick) + "-" + strconv.Itoa(attempt)
 }
+
+var plain = strings.NewReplacer("-", "", ":", "")
