@@ -32,7 +32,7 @@ func (w *World) beginWork(x *execution, b behaviour) {
 	x.work = k
 	w.observe(observation{began: k})
 	w.write(k)
-	if b.lasts > 1 {
+	if b.lasts > 1 && !w.faultless {
 		w.after(w.between(1, b.lasts), func() { w.write(k) })
 	}
 	w.after(b.lasts, func() {
