@@ -1,9 +1,6 @@
 package schema
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -111,16 +108,6 @@ func (s Spec) Drain() time.Duration {
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
-
-// Hash identifies the spec: equal specs have equal hashes.
-func (s Spec) Hash() string {
-	b, err := json.Marshal(s)
-	if err != nil { // only an unknown overlap policy cannot be written, and Check refuses it
-		return ""
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:16])
-}
 
 // CheckVersion refuses a spec that this code is too old to understand.
 func (s Spec) CheckVersion() error {
