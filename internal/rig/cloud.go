@@ -29,6 +29,13 @@ func Moto(t testing.TB) Cloud {
 	return cloud(t, moto, "moto")
 }
 
+// MotoSteps returns a way to a moto server of its own that runs state machines. Functions
+// that their tasks invoke are those given to Handle.
+func MotoSteps(t testing.TB) Cloud {
+	t.Helper()
+	return cloud(t, motoSteps, "moto")
+}
+
 // Ministack returns a way to the package's ministack: slower, but it also runs Lambda
 // functions and fires schedules.
 func Ministack(t testing.TB) Cloud {

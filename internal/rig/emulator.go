@@ -30,6 +30,8 @@ const startTimeout = 90 * time.Second
 type emulator struct {
 	name   string
 	health string // path that answers 200
+	// prepare runs before the start and returns what the process finds in its environment.
+	prepare func() ([]string, error)
 
 	once sync.Once
 	err  error
@@ -40,6 +42,7 @@ type emulator struct {
 
 var (
 	moto      = &emulator{name: "moto", health: "/moto-api/"}
+	motoSteps = &emulator{name: "moto-steps", health: "/moto-api/", prepare: serveFunctions}
 	ministack = &emulator{name: "ministack", health: "/_ministack/health"}
 )
 
@@ -50,6 +53,8 @@ var (
 // Without it, or when the tests are killed, the emulators end by themselves.
 func Run(m *testing.M) int {
 	defer moto.stop()
+	defer stopFunctions()
+	defer motoSteps.stop()
 	defer ministack.stop()
 	return m.Run()
 }
@@ -119,6 +124,13 @@ func (e *emulator) start(python string) error {
 	cmd := exec.Command(python, "-c", launcher, e.name, strconv.Itoa(port)) // no context: it outlives the test that starts it
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = theirEnd, log, log
 	cmd.ExtraFiles = []*os.File{socket}
+	if e.prepare != nil {
+		env, err := e.prepare()
+		if err != nil {
+			return err
+		}
+		cmd.Env = append(os.Environ(), env...)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // stop kills the emulator's children too
 	if err := cmd.Start(); err != nil {
 		ourEnd.Close()

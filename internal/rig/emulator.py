@@ -35,6 +35,35 @@ def moto(port):
     make_server("127.0.0.1", port, one_at_a_time, threaded=True, fd=SOCKET).serve_forever()
 
 
+def moto_steps(port):
+    """moto that runs state machines; what their tasks invoke is answered at LAMBDA_ENDPOINT."""
+    import boto3
+    from botocore.config import Config
+    from moto.core.config import default_user_config
+    from moto.stepfunctions.models import StateMachine
+    from moto.stepfunctions.parser.asl.component.common.error_name import custom_error_name
+    from moto.stepfunctions.parser.asl.component.state.exec.state_task import lambda_eval_utils
+
+    default_user_config["stepfunctions"] = {"execute_state_machine": True}
+    # An execution gets a deep copy of its machine; from the second on that holds locks of
+    # the executions before it, which cannot be copied.
+    StateMachine.__deepcopy__ = lambda self, memo: self
+
+    # A branch that fails with States.Timeout fails its Parallel with that name; moto would
+    # refuse the name there, as in the Fail state that passes it on.
+    custom_error_name.ILLEGAL_CUSTOM_ERROR_PREFIX = "\0"
+
+    def functions(region, service, state_credentials=None):
+        return boto3.client(
+            service, region_name=region, endpoint_url=os.environ["LAMBDA_ENDPOINT"],
+            aws_access_key_id="moto", aws_secret_access_key="secret",
+            config=Config(parameter_validation=False, retries={"total_max_attempts": 1}),
+        )
+
+    lambda_eval_utils.boto_client_for = functions
+    moto(port)
+
+
 def ministack(port):
     os.environ["GATEWAY_PORT"] = str(port)
     import asyncio
@@ -49,4 +78,4 @@ def ministack(port):
 
 
 threading.Thread(target=end_with_parent, daemon=True).start()
-{"moto": moto, "ministack": ministack}[sys.argv[1]](int(sys.argv[2]))
+{"moto": moto, "moto-steps": moto_steps, "ministack": ministack}[sys.argv[1]](int(sys.argv[2]))
