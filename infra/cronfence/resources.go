@@ -86,11 +86,13 @@ func (s *Scheduler) newFunctions(props *SchedulerProps) {
 		RetryAttempts: jsii.Number(0),
 		MaxEventAge:   duration(schema.Sweep),
 	})
+	// Seen as another's, the queue shows no key: the CDK's grant would say ReEncrypt* on it.
+	queue := awssqs.Queue_FromQueueArn(s, jsii.String("FailureDestination"), s.deadLetters.QueueArn())
 	for _, f := range []awslambda.IFunction{s.dispatcher, s.settler} {
 		f.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{
 			RetryAttempts: jsii.Number(asyncRetries),
 			MaxEventAge:   duration(eventAge),
-			OnFailure:     awslambdadestinations.NewSqsDestination(s.deadLetters),
+			OnFailure:     awslambdadestinations.NewSqsDestination(queue),
 		})
 	}
 	s.grantFunctions()
