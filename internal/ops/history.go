@@ -43,7 +43,7 @@ func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 // each to merge.
 func (d *Direct) history(ctx context.Context, g guard.Guard, since guard.Millis, page int) iter.Seq2[Entry, error] {
 	return merged(
-		neighbours(g, d.scheduled(ctx, g.Job, since, page)),
+		d.scheduled(ctx, g.Job, since, page),
 		d.ofKind(ctx, g.Job, guard.Manual, since, page),
 		d.ofKind(ctx, g.Job, guard.Backfill, since, page),
 		d.ofKind(ctx, g.Job, guard.CatchUp, since, page),
@@ -77,8 +77,8 @@ func (d *Direct) scheduled(ctx context.Context, job string, since guard.Millis, 
 	}
 }
 
-// withGaps merges ticks with the gaps in a range of ids, its high end excluded: a gap there
-// was shown with the page before.
+// withGaps merges ticks with the gaps whose last tick lies in a range of ids, its high end
+// excluded: others are shown with another page.
 func (d *Direct) withGaps(ctx context.Context, job string, rows []guard.Row, low, high string) ([]Entry, error) {
 	gaps, err := d.Engine.Store.Gaps(ctx, job, low, high, 0)
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *Direct) withGaps(ctx context.Context, job string, rows []guard.Row, low
 		entries = append(entries, entryOf(d.Name, r))
 	}
 	for _, gap := range gaps {
-		if e := gapEntry(d.Name, gap); e.Tick != high {
+		if e := gapEntry(d.Name, gap); low <= e.Tick && e.Tick < high {
 			entries = append(entries, e)
 		}
 	}

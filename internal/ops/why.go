@@ -85,11 +85,11 @@ func (d *Direct) Why(ctx context.Context, job, tick string) (Explanation, error)
 
 // whyNoRow explains a planned tick without a row of its own.
 func (d *Direct) whyNoRow(ctx context.Context, x *Explanation, g guard.Guard, at guard.Millis) error {
-	gaps, err := d.Engine.Store.Gaps(ctx, g.Job, x.Tick, behindDigits, 1)
+	gaps, err := d.Engine.Store.Gaps(ctx, g.Job, x.Tick, x.Tick, 1)
 	if err != nil {
 		return fmt.Errorf("read gaps of %s: %w", g.Job, err)
 	}
-	if len(gaps) == 1 && gaps[0].From <= at {
+	if len(gaps) == 1 {
 		return d.whyMissed(ctx, x, g, gaps[0], at)
 	}
 	if g.Spec == nil {

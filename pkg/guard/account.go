@@ -80,7 +80,8 @@ func (a *accounting) decision(reached Millis, token string) (Decision, bool) {
 	want.LastTick = reached
 	var writes []Write
 	for _, gap := range a.gaps {
-		writes = append(writes, newGap(gap))
+		w, ref := a.write(want.LastGap, gap)
+		writes, want.LastGap = append(writes, w), &ref
 	}
 	want.Backlog = a.backlog()
 	c := exact(token, a.guard, want, writes...)
@@ -117,11 +118,19 @@ func (a *accounting) backlog() *Backlog {
 	return b
 }
 
-// newGap returns the write of a gap. Its key is its last tick, so a gap is written once.
-func newGap(gap Gap) Write {
-	return Write{SK: schema.GapSK(schema.TickID(gap.To.Time())), Absent: true, Patch: Patch{Set: map[string]any{
-		"from": gap.From, "to": gap.To, "count": gap.Count, "at": gap.At, "ttl": gap.TTL,
-	}}}
+// write returns the write that records a gap: a row of its own, or what makes the last one
+// longer if the two adjoin.
+func (a *accounting) write(last *GapRef, gap Gap) (Write, GapRef) {
+	ref, w := GapRef{gap.From, gap.To, gap.Count}, Write{Absent: true}
+	if last != nil && a.planned.Prev(gap.From) == last.To {
+		ref.From, ref.Count = last.From, last.Count+gap.Count
+		w = Write{OrAbsent: true, If: []Cond{{"to", Is, last.To}}} // it may have been deleted
+	}
+	w.SK = schema.GapSK(schema.TickID(ref.From.Time()))
+	w.Patch = Patch{Set: map[string]any{
+		"from": ref.From, "to": ref.To, "count": ref.Count, "at": gap.At, "ttl": gap.TTL,
+	}}
+	return w, ref
 }
 
 // String says which ticks are missing.

@@ -149,6 +149,32 @@ func TestGapIsKeptAsItWasFound(t *testing.T) {
 	}
 }
 
+func TestGapThatAdjoinsTheLastOneMakesItLonger(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	for _, now := range []Millis{minute(21) + 1, minute(22) + 1, minute(25) + 1} {
+		d, ok := Account(b.guard(), nil, true, minutely, "x", now)
+		if !ok {
+			t.Fatalf("nothing missed at %v", now)
+		}
+		b.do(d)
+	}
+	gaps, err := b.m.Gaps(t.Context(), b.spec.Job, "2", "3", 0)
+	if err != nil || len(gaps) != 1 || gaps[0].Count != 6 || gaps[0].From != minute(0) || gaps[0].To != minute(5) {
+		t.Errorf("gaps %+v, %v: want one of 6 ticks", gaps, err)
+	}
+}
+
+func TestGapBehindATickThatCameIsOneOfItsOwn(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	d, _ := Account(b.guard(), nil, true, minutely, "x", minute(20)+1)
+	b.do(d)
+	last := *b.guard().LastGap
+	d, ok := Account(b.guard(), scheduled(2), true, minutely, "x", minute(25)+1)
+	if !ok || len(d.Commit.Writes) != 3 || d.Commit.Writes[1].SK == d.Commit.Writes[2].SK || d.Guard.LastGap.From == last.From {
+		t.Errorf("%+v: want minute 1 to join the last gap, and those behind minute 2 one of their own", d)
+	}
+}
+
 func TestMissedTicksAreCaughtUpWithAsTheJobAsks(t *testing.T) {
 	older := &Backlog{Kind: CatchUp, Next: minute(-30), To: minute(-28), Left: 2, Until: minute(10)}
 	for name, c := range map[string]struct {

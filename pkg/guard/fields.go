@@ -144,6 +144,9 @@ func allHold(fs fieldSet, rec reflect.Value, conds []Cond) bool {
 	return true
 }
 
+// Holds tells whether all conditions are true of the gap.
+func (gap Gap) Holds(conds []Cond) bool { return allHold(gapFields, reflect.ValueOf(gap), conds) }
+
 // Apply returns the guard as the patch makes it.
 func (g Guard) Apply(p Patch) Guard {
 	guardFields.apply(reflect.ValueOf(&g).Elem(), p)

@@ -68,7 +68,8 @@ func (j *memoryJob) check(w Write, refused *Refused) {
 			refused.GuardRefused, refused.Guard = true, clone(j.guard)
 		}
 	case IsGap(w.SK):
-		if _, there := j.gaps[w.SK]; there && w.Absent {
+		gap, there := j.gaps[w.SK]
+		if !passes(w, there, func() bool { return gap.Holds(w.If) }) {
 			refused.Gaps = append(refused.Gaps, w.SK)
 		}
 	default:
@@ -104,7 +105,9 @@ func (j *memoryJob) apply(job string, w Write) {
 		g = g.Apply(w.Patch)
 		j.guard = &g
 	case IsGap(w.SK):
-		j.gaps[w.SK] = Gap{Job: job}.Apply(w.Patch)
+		gap := j.gaps[w.SK]
+		gap.Job = job
+		j.gaps[w.SK] = gap.Apply(w.Patch)
 	default:
 		tick := TickOf(w.SK)
 		row, there := j.rows[tick]
@@ -240,14 +243,14 @@ func (m *Memory) Gaps(_ context.Context, job, from, to string, limit int) ([]Gap
 	var gaps []Gap
 	if j := m.jobs[job]; j != nil {
 		for sk, gap := range j.gaps {
-			if sk >= schema.GapSK(from) && sk <= schema.GapSK(to) {
+			if sk <= schema.GapSK(to) && schema.TickID(gap.To.Time()) >= from {
 				gaps = append(gaps, gap)
 			}
 		}
 	}
 	slices.SortFunc(gaps, func(a, b Gap) int { return cmp.Compare(a.To, b.To) })
 	if limit > 0 && len(gaps) > limit {
-		gaps = gaps[:limit]
+		gaps = gaps[len(gaps)-limit:]
 	}
 	return gaps, nil
 }

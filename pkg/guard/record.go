@@ -40,6 +40,7 @@ type Guard struct {
 	// LastTick says that every planned tick up to it has been recorded.
 	// A later one may be too.
 	LastTick      Millis   `json:"lastTick,omitempty"`
+	LastGap       *GapRef  `json:"lastGap,omitempty"` // a later gap that adjoins it joins it
 	LastSuccessAt Millis   `json:"lastSuccessAt,omitempty"`
 	Last          *LastRun `json:"last,omitempty"`
 
@@ -104,6 +105,13 @@ type Pause struct {
 	Why   string `json:"why"`
 	At    Millis `json:"at"`
 	Until Millis `json:"until,omitempty"` // 0: until somebody resumes it
+}
+
+// GapRef names a gap: its first and its last tick, and how many they are.
+type GapRef struct {
+	From  Millis `json:"from"`
+	To    Millis `json:"to"`
+	Count int    `json:"count"`
 }
 
 // Backlog is a cursor over planned ticks that are run one at a time, oldest first, behind

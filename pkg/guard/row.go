@@ -87,7 +87,8 @@ const (
 // Final tells whether an outcome never changes any more.
 func (o Outcome) Final() bool { return o != Running && o != Queued && o != "" }
 
-// Gap records planned ticks that never came, all of them Missed: neighbours are one row.
+// Gap records planned ticks that never came, all of them Missed. Neighbours are one row,
+// which grows for as long as an outage lasts.
 type Gap struct {
 	Job   string `json:"-"`
 	From  Millis `json:"from"` // the first planned instant

@@ -23,8 +23,8 @@ type Store interface {
 	Row(ctx context.Context, job, tick string) (*Row, error)
 	// Rows returns a page of the job's ledger rows in the order of their ticks' ids.
 	Rows(ctx context.Context, q RowQuery) (RowPage, error)
-	// Gaps returns the job's gaps whose last tick lies between two ids of planned ticks, both
-	// included, oldest first, at most limit of them.
+	// Gaps returns the job's gaps that have a tick between two ids of planned ticks, both
+	// included: the newest of them up to a limit, 0 for all, oldest first.
 	Gaps(ctx context.Context, job, from, to string, limit int) ([]Gap, error)
 	// Guards returns a page of all guards, in the order of their jobs, at most limit of them.
 	// A guard made moments ago may be missing; those returned are as they are.
@@ -64,7 +64,7 @@ type Commit struct {
 
 // Write changes one row if its condition holds. Without a patch it only checks.
 type Write struct {
-	SK string // schema.GuardSK, schema.TickSK(id) or schema.GapSK(to)
+	SK string // schema.GuardSK, schema.TickSK(id) or schema.GapSK(from)
 	// Absent requires that the row is not there; If is empty then.
 	Absent bool
 	// OrAbsent lets the write pass when the row is not there: somebody may have deleted it.
@@ -111,7 +111,7 @@ type Refused struct {
 	GuardRefused bool
 	Guard        *Guard          // nil when there is none
 	Rows         map[string]*Row // by tick; nil when there is none
-	Gaps         []string        // sort keys of gaps that were there already
+	Gaps         []string        // sort keys of gaps
 }
 
 // Error names what was refused.

@@ -19,25 +19,23 @@ const maxBatch = 100
 
 // Gaps implements guard.Store.
 func (s *Store) Gaps(ctx context.Context, job, from, to string, limit int) ([]guard.Gap, error) {
-	if from > to { // DynamoDB calls that an error
-		return nil, nil
-	}
 	in := &dynamodb.QueryInput{
 		TableName:                &s.table,
 		ConsistentRead:           aws.Bool(true),
-		KeyConditionExpression:   aws.String("#pk = :job AND #sk BETWEEN :from AND :to"),
+		KeyConditionExpression:   aws.String("#pk = :job AND #sk BETWEEN :first AND :to"),
 		ExpressionAttributeNames: map[string]string{"#pk": schema.PK, "#sk": schema.SK},
 		ExpressionAttributeValues: item{
-			":job":  &types.AttributeValueMemberS{Value: job},
-			":from": &types.AttributeValueMemberS{Value: schema.GapSK(from)},
-			":to":   &types.AttributeValueMemberS{Value: schema.GapSK(to)},
+			":job":   &types.AttributeValueMemberS{Value: job},
+			":first": &types.AttributeValueMemberS{Value: schema.GapSK("")},
+			":to":    &types.AttributeValueMemberS{Value: schema.GapSK(to)},
 		},
+		ScanIndexForward: aws.Bool(false), // gaps lie apart: the first that ends too early is the end
 	}
 	if limit > 0 {
 		in.Limit = aws.Int32(int32(min(limit, 1<<20)))
 	}
 	var gaps []guard.Gap
-	for {
+	for more := true; more; {
 		out, err := s.client.Query(ctx, in, s.options)
 		if err != nil {
 			return nil, fmt.Errorf("query gaps of %q: %w", job, busyOr(err))
@@ -47,12 +45,16 @@ func (s *Store) Gaps(ctx context.Context, job, from, to string, limit int) ([]gu
 			if err := decode(found, &gap); err != nil {
 				return nil, fmt.Errorf("read gap of %q: %w", job, err)
 			}
+			if more = schema.TickID(gap.To.Time()) >= from && (limit <= 0 || len(gaps) < limit); !more {
+				break
+			}
 			gaps = append(gaps, gap)
 		}
-		if in.ExclusiveStartKey = out.LastEvaluatedKey; in.ExclusiveStartKey == nil || limit > 0 && len(gaps) >= limit {
-			return gaps, nil
-		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+		more = more && in.ExclusiveStartKey != nil && (limit <= 0 || len(gaps) < limit)
 	}
+	slices.Reverse(gaps)
+	return gaps, nil
 }
 
 // Guards implements guard.Store. The index tells which there are, a little late; the guards

@@ -154,6 +154,7 @@ func openRows(t *testing.T, s guard.Store) {
 	}
 }
 
+// gaps are of two ticks each here.
 func gaps(t *testing.T, s guard.Store) {
 	var ids []string
 	for _, minute := range []int{3, 7, 9} {
@@ -161,7 +162,7 @@ func gaps(t *testing.T, s guard.Store) {
 		ids = append(ids, tick)
 		c := guard.Commit{Job: job, Token: tick, Writes: []guard.Write{{
 			SK: schema.GapSK(tick), Absent: true,
-			Patch: guard.Patch{Set: map[string]any{"from": at.Add(-time.Minute), "to": at, "count": 2, "at": at, "ttl": int64(5)}},
+			Patch: guard.Patch{Set: map[string]any{"from": at, "to": at.Add(time.Minute), "count": 2, "at": at, "ttl": int64(5)}},
 		}}}
 		commit(t, s, &c)
 		c.Token = "again"
@@ -169,21 +170,53 @@ func gaps(t *testing.T, s guard.Store) {
 			t.Errorf("refusal %+v: want the gap named and nothing else", r)
 		}
 	}
+	second := func(id string) string { return id[:15] + string(id[15]+1) + id[16:] } // of its gap
 	for name, c := range map[string]struct {
 		from, to string
 		limit    int
-		want     int
-	}{"all": {ids[0], ids[2], 0, 3}, "from a tick inside": {ids[0][:15] + "4:00Z", ids[2], 0, 2}, "the first": {ids[1], ids[2], 1, 1}, "none": {ids[2], ids[0], 0, 0}} {
-		got, err := s.Gaps(context.Background(), job, c.from, c.to, c.limit)
-		if err != nil || len(got) != c.want {
-			t.Errorf("%s: %d gaps, %v; want %d", name, len(got), err, c.want)
+		want     []string
+	}{
+		"all": {"2", "3", 0, ids}, "by a tick inside": {second(ids[1]), second(ids[1]), 0, ids[1:2]},
+		"between": {"2026-09-07T02:05:00Z", "2026-09-07T02:06:00Z", 0, nil}, "the newest": {"2", ids[1], 1, ids[1:2]},
+		"none": {"3", "2", 0, nil}, "from a tick inside": {second(ids[1]), "3", 0, ids[1:]},
+	} {
+		found, err := s.Gaps(context.Background(), job, c.from, c.to, c.limit)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if len(got) > 0 && (got[0].Count != 2 || got[0].Job != job || got[0].To.Sub(got[0].From) != time.Minute) {
-			t.Errorf("%s: gap %+v: want it as it was written", name, got[0])
+		var got []string
+		for _, gap := range found {
+			got = append(got, schema.TickID(gap.From.Time()))
+			if gap.Count != 2 || gap.Job != job || gap.To.Sub(gap.From) != time.Minute {
+				t.Errorf("%s: gap %+v: want it as it was written", name, gap)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	if ticks := all(t, s, guard.RowQuery{Job: job}); ticks != nil {
 		t.Errorf("gaps were read as ticks: %v", ticks)
+	}
+}
+
+// growingGap writes what an outage that goes on does.
+func growingGap(t *testing.T, s guard.Store) {
+	first, at := tickAt(3)
+	grow := func(token string, from, to guard.Millis) *guard.Commit {
+		return &guard.Commit{Job: job, Token: token, Writes: []guard.Write{{
+			SK: schema.GapSK(first), OrAbsent: true, If: []guard.Cond{{Field: "to", Op: guard.Is, Value: from}},
+			Patch: guard.Patch{Set: map[string]any{"from": at, "to": to, "count": 3}},
+		}}}
+	}
+	commit(t, s, grow("a", at, at.Add(time.Minute)))
+	commit(t, s, grow("b", at.Add(time.Minute), at.Add(2*time.Minute)))
+	if r := refused(t, s, grow("c", at.Add(time.Minute), at.Add(3*time.Minute))); len(r.Gaps) != 1 {
+		t.Errorf("refusal %+v: want the gap that grew meanwhile", r)
+	}
+	found, err := s.Gaps(context.Background(), job, first, first, 0)
+	if err != nil || len(found) != 1 || found[0].To != at.Add(2*time.Minute) {
+		t.Errorf("gaps %+v, %v: want one, up to minute 5", found, err)
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 // Keys and attributes of the table that the constructs and IAM policies name.
 const (
 	PK         = "pk"     // partition key: the job's name
-	SK         = "sk"     // sort key: GuardSK, TickSK(id) or GapSK(to)
+	SK         = "sk"     // sort key: GuardSK, TickSK(id) or GapSK(from)
 	TTL        = "ttl"    // seconds since the epoch; collects rubbish only, no rule reads it
 	GuardSK    = "guard"  // sort key of a job's one guard row
 	GuardIndex = "guards" // sparse, keys only: partition key GuardIndexPK, sort key PK
@@ -29,8 +29,8 @@ const (
 // TickSK returns the sort key of the ledger row of a tick.
 func TickSK(id string) string { return tickPrefix + id }
 
-// GapSK returns the sort key of the row for unrecorded ticks up to and including to.
-func GapSK(to string) string { return gapPrefix + to }
+// GapSK returns the sort key of the row for ticks that never came, by the first of them.
+func GapSK(from string) string { return gapPrefix + from }
 
 var (
 	jobName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$`)
