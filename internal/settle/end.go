@@ -64,6 +64,9 @@ func Observed(ctx context.Context, m machine.Runner, scheduler string, ev schema
 	}
 	// Whether the job is a chain is not known here: in doubt its work may go on.
 	s := engine.SightOf(x, true, schema.MillisOf(clock()))
+	if !s.Ended { // a status that this code does not know: of a redrive, perhaps
+		return guard.End{}, fmt.Errorf("status event of %s: status %q is no end", run, x.Status)
+	}
 	return guard.End{
 		Job: in.Job, Tick: in.Tick, Run: in.Run, Fence: in.Fence, Attempt: in.Attempt, Interval: in.Interval,
 		Outcome: s.Outcome, Error: s.Error, Cause: s.Cause, MayLinger: s.MayLinger,

@@ -87,6 +87,9 @@ func (h *Handler) settle(ctx context.Context, end guard.End) (any, error) {
 	if end.Run == "" || end.Fence <= 0 {
 		return nil, fmt.Errorf("settle tick %s of %s: run %q, fence %d: must be set", end.Tick, end.Job, end.Run, end.Fence)
 	}
+	if want := schema.RunID(end.Job, end.Tick, end.Attempt); end.Run != want { // it would end the run and close another's row
+		return nil, fmt.Errorf("settle tick %s of %s: run %q: must be %q", end.Tick, end.Job, end.Run, want)
+	}
 	log := &telemetry.Writer{Scheduler: h.Scheduler, Out: h.Out, Now: h.Now}
 	e := engine.Engine{
 		Store: h.Store, Machines: h.Machines, Now: h.Now, NewToken: h.NewToken,

@@ -30,6 +30,7 @@ type World struct {
 	Runs  *Runs
 	Out   bytes.Buffer // log and metric lines
 	Clock time.Time
+	Told  []Told // by Engine
 	token int
 }
 
@@ -154,8 +155,12 @@ func (w *World) end(r dispatch.Reply, status schema.RunStatus, end *schema.EndEr
 	if !ok {
 		w.t.Fatalf("no execution of run %q", r.Run)
 	}
+	var in schema.RunInput
+	if err := json.Unmarshal([]byte(x.Input), &in); err != nil {
+		w.t.Fatal(err)
+	}
 	return w.Settle(schema.SettleEvent{
-		Job: r.Job, Tick: r.Tick, Run: r.Run, Fence: r.Fence, Attempt: 1, Interval: 60, Status: status, End: end,
+		Job: r.Job, Tick: r.Tick, Run: r.Run, Fence: r.Fence, Attempt: in.Attempt, Interval: 60, Status: status, End: end,
 		StartedAt: x.StartedAt.Format(time.RFC3339Nano), EndedAt: w.Now().Format(time.RFC3339Nano),
 	})
 }
