@@ -7,7 +7,11 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsbatch"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsecs"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/cronfence/cronfence/infra/cronfence"
@@ -68,7 +72,28 @@ func TestWrongJobProps(t *testing.T) {
 			func(p *props) { p.Payload = map[string]any{"list": []any{map[string]any{"id.$": "$.run"}}} },
 			`"id.$"`, "must not end in",
 		},
-		"no scheduler": {func(p *props) { p.Scheduler = nil }, "none given", "NewScheduler"},
+		"no scheduler":             {func(p *props) { p.Scheduler = nil }, "none given", "NewScheduler"},
+		"replace without a stop":   {func(p *props) { p.Overlap = policy.Replace }, `"replace"`, "unless the job is fenced"},
+		"first without a queue":    {func(p *props) { p.KeepFirst = true }, `"skip"`, `"queue-one" only`},
+		"grace without replace":    {func(p *props) { p.Grace = time.Minute }, "grace 1m0s", `"replace" only`},
+		"negative grace":           {func(p *props) { p.Overlap, p.Fenced, p.Grace = policy.Replace, true, -1 }, "-1ns", "0 for 30s"},
+		"too many retries":         {func(p *props) { p.Retries = 11 }, "retries 11", "0 to 10"},
+		"negative retries":         {func(p *props) { p.Retries = -1 }, "retries -1", "0 to 10"},
+		"window without retries":   {func(p *props) { p.RetryWindow = time.Hour }, "1h0m0s", "1 to 10 retries only"},
+		"window with a fraction":   {func(p *props) { p.Retries, p.RetryWindow = 1, 1500*time.Millisecond }, "1.5s", "whole seconds"},
+		"unknown catch-up":         {func(p *props) { p.CatchUp = policy.CatchUp(9) }, "9", "none, latest, all"},
+		"catch-up of too many":     {func(p *props) { p.CatchUp, p.CatchUpMax = policy.CatchUpAll, 1001 }, "1001", "1 to 1000, or 0 for 10"},
+		"maximum of one":           {func(p *props) { p.CatchUp, p.CatchUpMax = policy.CatchUpLatest, 5 }, `5 with catch-up "latest"`, `"all" only`},
+		"window without catch-up":  {func(p *props) { p.CatchUpWindow = time.Hour }, "1h0m0s", `"latest" or "all" only`},
+		"negative catch-up window": {func(p *props) { p.CatchUp, p.CatchUpWindow = policy.CatchUpAll, -time.Hour }, "-1h0m0s", "whole seconds"},
+		"long description":         {func(p *props) { p.Description = strings.Repeat("x", 513) }, "513 characters", "at most 512"},
+		"spread in seconds":        {func(p *props) { p.Spread = 90 * time.Second }, "1m30s", "whole minutes"},
+		"negative spread":          {func(p *props) { p.Spread = -time.Minute }, "-1m0s", "up to 24h0m0s"},
+		"spread over the interval": {func(p *props) { p.Spread = time.Minute }, "spread 1m0s", "shortest interval of 1m0s"},
+		"spread over the deadline": {
+			func(p *props) { p.Schedule, p.Spread = schedule.Every(time.Hour), 20*time.Minute },
+			"start deadline 15m0s", "at least 21m0s",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := cronfence.JobProps{Scheduler: s, Schedule: schedule.Every(time.Minute), Target: cronfence.LambdaTarget(fn)}
@@ -90,6 +115,67 @@ func TestWrongJobProps(t *testing.T) {
 			t.Errorf("%v: want name, schedule and target", err)
 		}
 	})
+}
+
+// What a target cannot be, or its service would refuse.
+func TestWrongTargets(t *testing.T) {
+	w := newWorld(newStack(t))
+	s := newScheduler(w.stack)
+	task, batch := w.fargate("Task", 0), w.batch()
+	ecs := cronfence.ECSTargetProps{Cluster: w.cluster, TaskDefinition: task}
+	queue := awssqs.NewQueue(w.stack, jsii.String("Messages"), nil)
+	standard := w.nested("Standard", awsstepfunctions.StateMachineType_STANDARD)
+	pass := func(id string) awsstepfunctions.Pass { return awsstepfunctions.NewPass(w.stack, &id, nil) }
+	used := pass("Used")
+	awsstepfunctions.NewStateGraph(used, jsii.String("other"))
+	retried := awsstepfunctions.NewParallel(w.stack, jsii.String("Retried"), nil)
+	retried.Branch(pass("Inner")).AddRetry(&awsstepfunctions.RetryProps{MaxAttempts: jsii.Number(5000)})
+	type props = cronfence.JobProps
+	for name, c := range map[string]struct {
+		target       cronfence.Target
+		change       func(*props)
+		got, allowed string
+	}{
+		"cluster missing":         {cronfence.ECSTarget(&cronfence.ECSTargetProps{TaskDefinition: task}), nil, "no cluster given", "must be"},
+		"task missing":            {cronfence.ECSTarget(&cronfence.ECSTargetProps{Cluster: w.cluster}), nil, "no task definition given", "must be"},
+		"container unknown":       {cronfence.ECSTarget(&cronfence.ECSTargetProps{Cluster: w.cluster, TaskDefinition: task, Container: "db"}), nil, `"db"`, `["app" "sidecar"]`},
+		"container missing":       {cronfence.ECSTarget(&cronfence.ECSTargetProps{Cluster: w.cluster, TaskDefinition: awsecs.NewFargateTaskDefinition(w.stack, jsii.String("Empty"), nil)}), nil, `"Main/Empty"`, "must have its containers"},
+		"payload over ECS":        {cronfence.ECSTarget(&ecs), func(p *props) { p.Payload = strings.Repeat("x", 6200) }, "6206 characters", "at most 6144 fit ECS"},
+		"payload over Batch":      {cronfence.BatchTarget(batch), func(p *props) { p.Payload = strings.Repeat("x", 17000) }, "17006 characters", "at most 16384 fit Batch"},
+		"definition missing":      {cronfence.BatchTarget(&cronfence.BatchTargetProps{JobQueue: batch.JobQueue}), nil, "no job definition given", "must be"},
+		"definition of many":      {cronfence.BatchTarget(&cronfence.BatchTargetProps{JobDefinition: awsbatch.NewMultiNodeJobDefinition(w.stack, jsii.String("Many"), nil), JobQueue: batch.JobQueue}), nil, `"Main/Many"`, "one container"},
+		"queue missing":           {cronfence.BatchTarget(&cronfence.BatchTargetProps{JobDefinition: batch.JobDefinition}), nil, "no job queue given", "must be"},
+		"glue without name":       {cronfence.GlueTarget(""), nil, "no Glue job given", "must be the name"},
+		"payload over Glue":       {cronfence.GlueTarget("etl"), func(p *props) { p.Payload = strings.Repeat("x", 70000) }, "70006 characters", "at most 65536 fit Glue"},
+		"nested missing":          {cronfence.StateMachineTarget(nil, nil), nil, "none given", "must be the work"},
+		"nested express":          {cronfence.StateMachineTarget(w.nested("Express", awsstepfunctions.StateMachineType_EXPRESS), nil), nil, "EXPRESS", "must be STANDARD"},
+		"nested replaced":         {cronfence.StateMachineTarget(standard, nil), func(p *props) { p.Overlap = policy.Replace }, `"replace"`, "once its drain is given"},
+		"nested drain":            {cronfence.StateMachineTarget(standard, &cronfence.StateMachineTargetProps{Drain: -time.Second}), nil, "drain -1s", "0 for 15m0s"},
+		"queue of nobody":         {cronfence.TaskTokenTarget(nil, nil), nil, "none given", "must be the work"},
+		"worker replaced":         {cronfence.TaskTokenTarget(queue, nil), func(p *props) { p.Overlap = policy.Replace }, `"replace"`, "by its heartbeat only"},
+		"heartbeat with fraction": {cronfence.TaskTokenTarget(queue, &cronfence.TaskTokenTargetProps{Heartbeat: time.Millisecond}), nil, "heartbeat 1ms", "whole seconds"},
+		"heartbeat too long":      {cronfence.TaskTokenTarget(queue, &cronfence.TaskTokenTargetProps{Heartbeat: time.Hour}), nil, "heartbeat 1h0m0s", "less than the maximum run time of 1h0m0s"},
+		"worker's drain":          {cronfence.TaskTokenTarget(queue, &cronfence.TaskTokenTargetProps{Drain: -time.Hour}), nil, "drain -1h0m0s", "whole seconds"},
+		"chain missing":           {cronfence.ChainTarget(nil, nil), nil, "none given", "must be the work"},
+		"chain used elsewhere":    {cronfence.ChainTarget(used, nil), nil, "Used", "already"},
+		"chain with our name":     {cronfence.ChainTarget(pass("Cronfence Settle"), nil), nil, `"Cronfence Settle"`, `must not begin with "Cronfence "`},
+		"chain too long":          {cronfence.ChainTarget(retried, nil), nil, "events of history", "are allowed"},
+		"chain replaced":          {cronfence.ChainTarget(pass("Replaced"), nil), func(p *props) { p.Overlap = policy.Replace }, `"replace"`, "once its drain is given"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := cronfence.JobProps{Scheduler: s, Schedule: schedule.Every(time.Hour), Target: c.target}
+			if c.change != nil {
+				c.change(&p)
+			}
+			id := "Bad-" + strings.NewReplacer(" ", "-", "'", "").Replace(name)
+			err := propsError(t, func() { cronfence.NewJob(w.stack, id, &p) })
+			for _, want := range []string{"Main/" + id, c.got, c.allowed} {
+				if len(err.Problems) != 1 || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\nis not one problem that says %q", err, want)
+				}
+			}
+		})
+	}
 }
 
 func TestWrongSchedulerProps(t *testing.T) {

@@ -89,10 +89,6 @@ func (w world) chain(id string) awsstepfunctions.IChainable {
 		Otherwise(awsstepfunctions.NewFail(scope, jsii.String("Give up"), &awsstepfunctions.FailProps{Error: jsii.String("GivenUp")}))
 }
 
-func (w world) express(id string) awsstepfunctions.StateMachine {
-	return w.nested(id, awsstepfunctions.StateMachineType_EXPRESS)
-}
-
 func (w world) nested(id string, kind awsstepfunctions.StateMachineType) awsstepfunctions.StateMachine {
 	return awsstepfunctions.NewStateMachine(w.stack, &id, &awsstepfunctions.StateMachineProps{
 		StateMachineType: kind,
