@@ -69,6 +69,7 @@ func (e *Engine) Release(ctx context.Context, job, by, why string) (g guard.Guar
 	if err != nil || next == nil {
 		return g, false, err
 	}
+	stays = stays || next.Run != nil && next.Run.ID == g.Run.ID // somebody else may have moved the guard
 	return *next, !stays, nil
 }
 
@@ -90,8 +91,8 @@ func (e *Engine) Backfill(ctx context.Context, job string, from, to guard.Millis
 	return g, count, err
 }
 
-// Run delivers a run that a person asked for now. spec overrides nothing: it is the job's.
-func (e *Engine) Run(ctx context.Context, job, why string, override func(*guard.Delivery)) (Result, error) {
+// Run delivers a run that a person asked for now. by says who and why.
+func (e *Engine) Run(ctx context.Context, job, by string, override func(*guard.Delivery)) (Result, error) {
 	g, err := e.Store.Guard(ctx, job)
 	if err != nil {
 		return Result{}, fmt.Errorf("read guard of %s: %w", job, err)
@@ -99,7 +100,7 @@ func (e *Engine) Run(ctx context.Context, job, why string, override func(*guard.
 	if g == nil || g.Spec == nil {
 		return Result{}, &ErrUnknownJob{job}
 	}
-	d, err := ManualDelivery(*g.Spec, why, e.Now())
+	d, err := ManualDelivery(*g.Spec, by, e.Now())
 	if err != nil {
 		return Result{}, err
 	}

@@ -130,14 +130,14 @@ func ScheduledDelivery(spec schema.Spec, tick string, now time.Time) (guard.Deli
 
 // ManualDelivery is a run that a person asked for now. It has an id of its own kind and eats
 // no planned tick. Its interval is the one it falls into.
-func ManualDelivery(spec schema.Spec, why string, now time.Time) (guard.Delivery, error) {
+func ManualDelivery(spec schema.Spec, by string, now time.Time) (guard.Delivery, error) {
 	s, err := ScheduleOf(spec)
 	if err != nil {
 		return guard.Delivery{}, err
 	}
 	at := schema.MillisOf(now)
 	p := Planned{s}
-	d := guard.Delivery{Spec: spec, Kind: guard.Manual, Tick: guard.ManualID(at), At: at, Why: why}
+	d := guard.Delivery{Spec: spec, Kind: guard.Manual, Tick: guard.ManualID(at), At: at, By: by}
 	if prev := p.Prev(at); prev != 0 {
 		d.Interval = p.interval(prev)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // Settle records the end of a run and releases its guard, or hands it straight to the tick
@@ -109,10 +110,17 @@ func (e *Engine) takeOver(ctx context.Context, g guard.Guard, by string, deadlin
 		case dec.Verdict != guard.Look || stopped:
 			return &g, true, nil
 		}
-		if err := e.stop(ctx, *g.Spec, g.Run.ID, string(g.Mark.Why)+": "+g.Mark.By); err != nil && !g.Spec.Fenced {
+		if err := e.stop(ctx, *g.Spec, g.Run.ID, stopError[g.Mark.Why], string(g.Mark.Why)+": "+g.Mark.By); err != nil && !g.Spec.Fenced {
 			return &g, true, nil // warned of; the old run keeps its place
 		}
 	}
+}
+
+// stopError is the error that an execution is stopped with.
+var stopError = map[guard.MarkReason]string{
+	guard.MarkTakeOver: schema.ErrorLeaseLost,
+	guard.MarkReplace:  schema.ErrorStop,
+	guard.MarkRelease:  schema.ErrorReleased,
 }
 
 func (e *Engine) sightOfHolder(ctx context.Context, g guard.Guard) (guard.Sight, error) {

@@ -111,7 +111,7 @@ func (e *Engine) endRow(ctx context.Context, spec schema.Spec, row guard.Row) (g
 		if sight.Ended || stopped {
 			return sight, nil
 		}
-		if err := e.stop(ctx, spec, row.Run, "its guard was lost"); err != nil {
+		if err := e.stop(ctx, spec, row.Run, schema.ErrorLeaseLost, "its guard was lost"); err != nil {
 			return sight, nil // warned of
 		}
 	}
@@ -119,8 +119,8 @@ func (e *Engine) endRow(ctx context.Context, spec schema.Spec, row guard.Row) (g
 
 // stop asks for the run's execution to end. A refusal is warned of as well as returned: it
 // leaves the job held by a run that nobody can end.
-func (e *Engine) stop(ctx context.Context, spec schema.Spec, run, cause string) error {
-	err := e.Machines.Stop(ctx, schema.ExecutionARN(spec.Machine, run), schema.ErrorLeaseLost, cause)
+func (e *Engine) stop(ctx context.Context, spec schema.Spec, run, name, cause string) error {
+	err := e.Machines.Stop(ctx, schema.ExecutionARN(spec.Machine, run), name, cause)
 	if err != nil {
 		e.warn(spec.Job, run, "stop denied", err)
 	}

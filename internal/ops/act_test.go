@@ -67,8 +67,8 @@ func TestAManualRunIsOnRecordWithWhoAndWhyAndEatsNoTick(t *testing.T) {
 	overlap := policy.QueueOne
 	res := must(d.op.Run(t.Context(), ops.RunRequest{Job: "cleanup", By: "alice@laptop", Reason: "after the restore", Overlap: &overlap}))
 	e := must(d.op.Tick(t.Context(), "cleanup", res.Tick))
-	if want := "asked for by alice@laptop: after the restore; overlap queue-one in the place of skip"; e.Why != want || e.Kind != guard.Manual {
-		t.Errorf("got %s %q, want %q", e.Kind, e.Why, want)
+	if want := "asked for by alice@laptop: after the restore; overlap queue-one in the place of skip"; e.By != want || e.Kind != guard.Manual {
+		t.Errorf("got %s %q, want %q", e.Kind, e.By, want)
 	}
 	if got := d.Guard("cleanup").LastTick; got != before {
 		t.Errorf("last tick moved from %s to %s", before, got)

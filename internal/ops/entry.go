@@ -17,6 +17,7 @@ type Entry struct {
 	Outcome   guard.Outcome `json:"outcome"`
 	Final     bool          `json:"final"`
 	Why       string        `json:"why,omitempty"`
+	By        string        `json:"by,omitempty"` // of a manual run: who asked for it, and why
 
 	Run             string    `json:"run,omitempty"`
 	Attempt         int       `json:"attempt,omitempty"`
@@ -50,7 +51,7 @@ type Blocker struct {
 func entryOf(scheduler string, r guard.Row) Entry {
 	return Entry{
 		Scheduler: scheduler, Job: r.Job, Tick: r.Tick, At: r.At.Time(), Kind: r.Kind,
-		Outcome: r.Outcome, Final: r.Outcome.Final(), Why: r.Why,
+		Outcome: r.Outcome, Final: r.Outcome.Final(), Why: r.Why, By: r.By,
 		Run: r.Run, Attempt: r.Attempt, Fence: r.Fence,
 		ClaimedAt: r.ClaimedAt.Time(), StartedAt: r.StartedAt.Time(), EndedAt: r.EndedAt.Time(),
 		DelaySeconds: float64(r.Delay) / 1000, RunTimeSeconds: r.RunTimeDuration().Seconds(),

@@ -102,7 +102,8 @@ func (s story) queued() []string {
 func (s story) skipped() []string {
 	r := s.row
 	say := func(why string) []string {
-		return []string{s.opening("was skipped at %s: %s.", r.ClaimedAt, why), "A skip is neither a success nor a failure: nothing was started."}
+		text := append([]string{s.opening("was skipped at %s: %s.", r.ClaimedAt, why)}, s.asked()...)
+		return append(text, "A skip is neither a success nor a failure: nothing was started.")
 	}
 	switch pauseWhy, isPause := strings.CutPrefix(r.Why, guard.WhyPaused+": "); {
 	case isPause:
@@ -118,7 +119,7 @@ func (s story) skipped() []string {
 	}
 	way := s.inTheWay()
 	text := say(lowerFirst(strings.TrimSuffix(way[0], ".")))
-	return append(append(text[:1:1], way[1:]...), text[1])
+	return append(append(text[:1:1], way[1:]...), text[1:]...)
 }
 
 // inTheWay says what held the guard, for how long and until when, and what became of it.
@@ -152,15 +153,12 @@ func (s story) expired() []string {
 	if r.Why == guard.WhyLate {
 		return []string{s.opening("expired: it was delivered at %s, %s after its planned instant and past its start deadline.", r.ClaimedAt, span(r.ClaimedAt.Sub(r.At)))}
 	}
-	return append([]string{s.opening("expired at %s: it %s.", s.closedAt(), r.Why)}, s.inTheWay()...)
+	return append(append([]string{s.opening("expired at %s: it %s.", s.closedAt(), r.Why)}, s.asked()...), s.inTheWay()...)
 }
 
 func (s story) abandoned() []string {
 	r := s.row
 	why := cmp.Or(r.Why, "no execution of its run was found")
-	if r.Kind != guard.Scheduled && strings.HasPrefix(r.Why, "asked for") {
-		why = "no execution of its run was found"
-	}
 	say := []string{s.opening("was abandoned at %s: %s.", s.closedAt(), why)}
 	if r.Run == "" {
 		return say
@@ -204,13 +202,12 @@ func (s story) ended() []string {
 	return say
 }
 
-// asked says who asked for a run that is not of the schedule: as long as nothing else became
-// of it, its row's reason is theirs.
+// asked says who asked for a run that is not of the schedule.
 func (s story) asked() []string {
-	if s.row.Kind == guard.Scheduled || s.row.Why == "" || s.row.Why == guard.WhyHandedOver {
+	if s.row.By == "" {
 		return nil
 	}
-	return []string{capital(s.row.Why) + "."}
+	return []string{capital(s.row.By) + "."}
 }
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }

@@ -102,7 +102,7 @@ recorded
 Tick 2026-09-07T02:00:00Z of cleanup ended as Replaced: run cleanup-20260907T020000Z-1 took the guard at 2026-09-07T02:00:00Z.
 It ran from 2026-09-07T02:00:00Z to 2026-09-07T02:02:30Z, 2m30s: 2.50 of its interval of 1m.
 Stopped for sentinel.
-Its error was Cronfence.LeaseLost: replace: sentinel`)
+Its error was Cronfence.Stop: replace: sentinel`)
 }
 
 func TestWhyTellsPausedExpiredAndAbandoned(t *testing.T) {

@@ -124,7 +124,7 @@ func (b *bench) deliver(d Delivery) Decision {
 // manual is a run asked for now.
 func (b *bench) manual() Delivery {
 	d := b.delivery(0)
-	d.Kind, d.At, d.Prev, d.Tick, d.Why = Manual, b.now, 0, ManualID(b.now), "me: because"
+	d.Kind, d.At, d.Prev, d.Tick, d.By = Manual, b.now, 0, ManualID(b.now), "me: because"
 	return d
 }
 

@@ -16,7 +16,7 @@ type Delivery struct {
 	Floor    Millis // a planned tick whose time is over, from which a new guard counts; 0: any
 	Interval int64  // seconds to the next tick; 0 when there is none
 	Token    string // of this decision
-	Why      string // of a manual run: who asked for it and why
+	By       string // of a manual run: who asked for it, and why
 	// Overlap overrides the job's policy for this tick alone; nil does not.
 	Overlap *policy.Overlap
 	// Stays names a holder who is to be taken over and could not be: it counts as holding.
@@ -200,7 +200,7 @@ func (d Delivery) claim(now Millis) Row {
 
 func (d Delivery) row(o Outcome, now Millis) Row {
 	return Row{
-		Job: d.Spec.Job, Tick: d.Tick, At: d.At, Kind: d.Kind, Outcome: o, Why: d.Why, Token: d.Token,
+		Job: d.Spec.Job, Tick: d.Tick, At: d.At, Kind: d.Kind, Outcome: o, By: d.By, Token: d.Token,
 		ClaimedAt: now, Interval: d.Interval, Delay: max(0, int64(now-d.At)),
 	}
 }

@@ -256,12 +256,12 @@ func TestOverrideJudgesOneTickByAnotherPolicy(t *testing.T) {
 func TestManualRunSaysWhoAskedForIt(t *testing.T) {
 	b := newBench(t, jobOf(policy.Skip)).at(7)
 	d := b.deliver(b.manual())
-	if d.Verdict != Start || d.Row.Why != "me: because" || d.Row.Kind != Manual || d.Row.Tick != "manual-2026-09-07T02:00:07.000Z" {
+	if d.Verdict != Start || d.Row.By != "me: because" || d.Row.Kind != Manual || d.Row.Tick != "manual-2026-09-07T02:00:07.000Z" {
 		t.Errorf("%+v", d.Row)
 	}
 	b.at(8)
-	if done := b.settle(b.endOf(d.Row, Succeeded)); done.Row.Why != "me: because" {
-		t.Errorf("why %q: the end must not hide who asked", done.Row.Why)
+	if done := b.settle(b.endOf(d.Row, Succeeded)); done.Row.By != "me: because" {
+		t.Errorf("by %q: the end must not hide who asked", done.Row.By)
 	}
 }
 

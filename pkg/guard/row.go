@@ -22,6 +22,7 @@ type Row struct {
 	Kind    Kind    `json:"kind"`
 	Outcome Outcome `json:"outcome"`
 	Why     string  `json:"why,omitempty"`
+	By      string  `json:"by,omitempty"` // of a manual run: who asked for it, and why
 
 	Fence   int64  `json:"fence,omitempty"`
 	Run     string `json:"run,omitempty"`

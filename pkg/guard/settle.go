@@ -177,7 +177,7 @@ func (e End) claimed() Row {
 
 // settled returns the row with the run's outcome.
 func (e End) settled(row Row, now Millis) Row {
-	why := row.Why // of a manual run it says who asked for it
+	why := row.Why // of a backlog's run it says of which
 	if e.Why != "" {
 		why = e.Why
 	}

@@ -91,7 +91,7 @@ func (w *walker) delivery() guard.Delivery {
 		Interval: 60, Token: w.newToken(),
 	}
 	if w.maybe(10) {
-		d.Kind, d.At, d.Prev, d.Tick, d.Why = guard.Manual, w.now, 0, guard.ManualID(w.now), "me: because"
+		d.Kind, d.At, d.Prev, d.Tick, d.By = guard.Manual, w.now, 0, guard.ManualID(w.now), "me: because"
 		if w.maybe(50) {
 			overlap := policy.Overlap(w.rng.IntN(3))
 			d.Overlap = &overlap

@@ -6,6 +6,7 @@ const (
 	ErrorStop       = "Cronfence.Stop"       // asked to stop for a newer tick
 	ErrorLeaseLost  = "Cronfence.LeaseLost"  // the guard is no longer this run's
 	ErrorMaxRunTime = "Cronfence.MaxRunTime" // the run had its maximum run time
+	ErrorReleased   = "Cronfence.Released"   // a person released its guard by force
 	ErrorFinished   = "Cronfence.Finished"   // the job's branch is done; ends the heartbeat's
 	// ErrorReserved stands for one of these when it is the job's own task that returned it.
 	ErrorReserved = "Cronfence.ReservedError"
