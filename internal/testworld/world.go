@@ -160,7 +160,7 @@ func (w *World) end(r dispatch.Reply, status schema.RunStatus, end *schema.EndEr
 		w.t.Fatal(err)
 	}
 	return w.Settle(schema.SettleEvent{
-		Job: r.Job, Tick: r.Tick, Run: r.Run, Fence: r.Fence, Attempt: in.Attempt, Interval: 60, Status: status, End: end,
+		Job: r.Job, Tick: r.Tick, Run: r.Run, Fence: r.Fence, Attempt: in.Attempt, Interval: in.Interval, Status: status, End: end,
 		StartedAt: x.StartedAt.Format(time.RFC3339Nano), EndedAt: w.Now().Format(time.RFC3339Nano),
 	})
 }
