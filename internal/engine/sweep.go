@@ -97,11 +97,15 @@ func (e *Engine) sweepBacklog(ctx context.Context, g guard.Guard, deadline guard
 	if !ok {
 		return &g, nil
 	}
-	next, err := e.commitGuard(ctx, dec)
-	if err == nil && next != nil && next.Version == dec.Guard.Version {
-		e.startNext(ctx, dec, deadline)
+	refused, err := e.commit(ctx, dec)
+	if err != nil {
+		return nil, err
 	}
-	return next, err
+	if refused != nil { // whatever the guard's version says: two may have meant to write the same
+		return e.Store.Guard(ctx, g.Job)
+	}
+	e.startNext(ctx, dec, deadline)
+	return &dec.Guard, nil
 }
 
 // maxShared bounds the runs of policy Allow that one sweep of a job looks at.

@@ -106,6 +106,7 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 	if row.Shared && g != nil && g.Live > 0 {
 		left := *g
 		left.Live--
+		left.DrainUntil = max(left.DrainUntil, g.drain(e, now)) // holds nobody but runs of another policy
 		left.TTL = guardTTL(now, e.Interval)
 		if e.Outcome == Succeeded {
 			left.LastSuccessAt = max(left.LastSuccessAt, want.EndedAt)
