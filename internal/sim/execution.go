@@ -26,6 +26,7 @@ const (
 type execution struct {
 	machine.Execution
 	in      schema.RunInput
+	spec    *schema.Spec // that its machine was deployed with
 	phase   phase
 	begunAt Millis // the world's time; StartedAt is by AWS' clock
 	endedAt Millis
@@ -41,7 +42,8 @@ func (x *execution) name() string { return x.in.Run }
 func (w *World) awsNow() time.Time { return (w.clock + w.awsSkew).Time() }
 
 func (w *World) newExecution(name, input string) (*execution, error) {
-	x := &execution{begunAt: w.clock}
+	spec := w.plan.Spec
+	x := &execution{begunAt: w.clock, spec: &spec}
 	if err := json.Unmarshal([]byte(input), &x.in); err != nil || x.in.Run != name {
 		return nil, fmt.Errorf("input of %s: %q", name, input)
 	}
@@ -52,7 +54,7 @@ func (w *World) newExecution(name, input string) (*execution, error) {
 
 // begin enters the machine's first state.
 func (w *World) begin(x *execution) {
-	spec := &w.plan.Spec
+	spec := x.spec
 	behaviour := w.plan.behave(w, x)
 	w.after(behaviour.delay, func() {
 		if x.phase == working {

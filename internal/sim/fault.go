@@ -28,6 +28,7 @@ const (
 	StatusLate    // a status event comes minutes late
 	Aborted       // somebody stops the execution
 	GuardDeleted  // somebody deletes the guard
+	Redeployed    // the job is deployed with another spec, while ticks of the old one are on their way
 	RowDeleted    // somebody deletes a ledger row, most often the newest
 	StopDenied    // StopExecution is refused
 	StartRefused  // StartExecution is refused for good, for a quarter of an hour
@@ -41,7 +42,7 @@ var faultNames = [faultCount]string{
 	TickTwice: "tick twice", TickLate: "tick late", TickDropped: "tick dropped",
 	RunFails: "run fails", RunCrashes: "run crashes", RunHangs: "run hangs", RunBroken: "runtime error",
 	BeatLate: "beat late", StatusDropped: "status dropped", StatusTwice: "status twice", StatusLate: "status late",
-	Aborted: "aborted", GuardDeleted: "guard deleted", RowDeleted: "row deleted",
+	Aborted: "aborted", GuardDeleted: "guard deleted", RowDeleted: "row deleted", Redeployed: "redeployed",
 	StopDenied: "stop denied", StartRefused: "start refused", UnseenYet: "not seen yet",
 }
 

@@ -99,7 +99,9 @@ func (h *history) learn(w *World, o *observation) {
 	case o.commit != nil:
 		w.coverage.commits[transitionOf(*o.commit)]++
 		h.learnGuard(o)
-		h.gaps = append(h.gaps, gapsOf(*o.commit)...)
+		for _, g := range gapsOf(*o.commit) { // a gap that grows is written anew
+			h.gaps = append(slices.DeleteFunc(h.gaps, func(old gap) bool { return old.from == g.from }), g)
+		}
 		for i, row := range o.rowsAfter {
 			h.learnRow(o.at, o.rowsBefore[i], row)
 		}

@@ -159,8 +159,11 @@ func skipIsNoError(_ *history, _ *World, o *observation) string {
 // once it can write no more.
 func oneWorks(h *history, w *World, o *observation) string {
 	switch {
-	case w.plan.Spec.Overlap == policy.Allow: // its backlog runs beside its ticks, too
 	case o.began != nil:
+		began := h.byFence(o.began.x.in.Fence)
+		if w.plan.Spec.Overlap == policy.Allow || w.allowed && began != nil && began.shared {
+			return "" // what policy Allow starts, or let start before it was changed
+		}
 		for _, k := range h.working {
 			if r := h.byFence(k.x.in.Fence); w.plan.Spec.Fenced && r != nil && r.left {
 				continue
@@ -171,13 +174,15 @@ func oneWorks(h *history, w *World, o *observation) string {
 		in := o.started.in
 		r := h.byFence(in.Fence)
 		switch {
+		case r != nil && r.shared:
+			return ""
 		case r == nil:
 			return fmt.Sprintf("%s starts with fence %d, which nobody was given", in.Run, in.Fence)
 		case r.left:
 			return fmt.Sprintf("%s starts after it was given up", in.Run)
 		}
 		for _, other := range h.runs {
-			if other.fence > in.Fence {
+			if other.fence > in.Fence && !other.shared {
 				return fmt.Sprintf("%s starts after its place was given to %s", in.Run, other.run)
 			}
 		}

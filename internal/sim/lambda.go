@@ -50,7 +50,7 @@ func (w *World) beat(x *execution, try int) {
 	if x.phase != working {
 		return
 	}
-	spec := &w.plan.Spec
+	spec := x.spec
 	b := guard.Beat{Job: x.in.Job, Tick: x.in.Tick, Run: x.in.Run, Fence: x.in.Fence, Lease: spec.Lease()}
 	var refusal string
 	w.spawn(w.named("heartbeat ", x.in.Tick), schema.HeartbeatTimeout, func(p *process) error {
@@ -61,7 +61,7 @@ func (w *World) beat(x *execution, try int) {
 		switch {
 		case x.phase != working:
 		case o.err != nil || o.died:
-			if try < w.plan.beatRetries {
+			if try < beatRetries(*spec) {
 				w.after(w.jitter(min(time.Second<<try, 10*time.Second)), func() { w.beat(x, try+1) })
 				return
 			}
@@ -81,7 +81,7 @@ func (w *World) beat(x *execution, try int) {
 
 // beatAfter is the wait state before a beat, which is held back by so much.
 func (w *World) beatAfter(x *execution, held Millis) {
-	w.after(Millis(w.plan.Spec.Renewal().Milliseconds())+held, func() {
+	w.after(Millis(x.spec.Renewal().Milliseconds())+held, func() {
 		if held > 0 && x.phase == working {
 			w.faults.struck(BeatLate)
 		}
@@ -100,7 +100,7 @@ func (w *World) settle(x *execution, try int) {
 	event := schema.SettleEvent{
 		Job: x.in.Job, Tick: x.in.Tick, Run: x.in.Run, Fence: x.in.Fence, Attempt: x.in.Attempt, Interval: x.in.Interval,
 		StartedAt: x.StartedAt.Format(time.RFC3339Nano), EndedAt: x.endAt.Format(time.RFC3339Nano),
-		Machine: w.plan.Spec.Machine, Chain: w.plan.Spec.Chain, Status: x.status, End: x.end,
+		Machine: w.plan.Spec.Machine, Chain: x.spec.Chain, Status: x.status, End: x.end,
 	}
 	w.spawn(w.named("settler ", x.in.Tick), schema.DispatcherTimeout, func(p *process) error {
 		end, err := settler.Reported(event)

@@ -12,14 +12,13 @@ type outsideFault struct {
 	state State
 	wait  Millis
 	armed bool
-	spent bool
 }
 
 // planOutside draws what is going to be done to the job from outside.
 func (w *World) planOutside() {
 	for range w.rng.IntN(3) {
 		w.outside = append(w.outside, &outsideFault{
-			fault: []Fault{Aborted, GuardDeleted, RowDeleted}[w.rng.IntN(3)],
+			fault: []Fault{Aborted, GuardDeleted, RowDeleted, Redeployed}[w.rng.IntN(4)],
 			state: State(w.rng.IntN(int(stateCount))),
 			wait:  w.between(0, 1)*w.between(0, 1_000) + w.between(0, 1)*w.between(0, 60_000),
 		})
@@ -60,6 +59,11 @@ func (w *World) doOutside(o *outsideFault) {
 			w.faults.struck(o.fault)
 			w.history.forgetRow(w, tick)
 			w.mem.Delete(simJob, schema.TickSK(tick))
+		}
+	case Redeployed:
+		if spec := redeploy(w.rng, w.plan.Spec); spec.Check() == nil && spec != w.plan.Spec {
+			w.faults.struck(o.fault)
+			w.deploy(spec)
 		}
 	case Aborted:
 		for _, x := range w.history.open {

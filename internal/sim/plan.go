@@ -11,17 +11,17 @@ import (
 
 // Plan is what a world is like: its job, how long its runs take, how often faults strike.
 type Plan struct {
-	Spec        schema.Spec
-	From        Millis // the first planned tick is later
-	Last        Millis // and none is later than this
-	Calm        Millis // no fault strikes later
-	Until       Millis // the end, unless everything has come right before
-	settles     Millis // how long a run may be open
-	beatRetries int
-	skew        skewMode
-	typical     Millis // run time
-	spread      Millis
-	runTime     func(planned Millis) Millis // of a simulation without faults
+	Spec    schema.Spec
+	From    Millis // the first planned tick is later
+	Last    Millis // and none is later than this
+	Calm    Millis // no fault strikes later
+	Until   Millis // the end, unless everything has come right before
+	settles Millis // how long a run may be open
+	least   Millis // the shortest maximum run time it ever had
+	skew    skewMode
+	typical Millis // run time
+	spread  Millis
+	runTime func(planned Millis) Millis // of a simulation without faults
 }
 
 type skewMode uint8
@@ -48,7 +48,7 @@ func draw(rng *rand.Rand) Plan {
 	minutes := pick(1, 1, 1, 2)
 	s := schema.Spec{
 		Version: schema.SpecVersion, Scheduler: simScheduler, Job: simJob, Machine: simMachine,
-		Schedule:             map[int64]string{1: "cron(* * * * ? *)", 2: "cron(0/2 * * * ? *)"}[minutes],
+		Schedule:             map[int64]string{1: everyMinute, 2: everyOther}[minutes],
 		Overlap:              policy.Overlap(pick(int64(policy.Skip), int64(policy.Skip), int64(policy.QueueOne), int64(policy.QueueOne), int64(policy.Replace), int64(policy.Replace), int64(policy.Allow))),
 		StartDeadlineSeconds: pick(60, 120, 240),
 		DrainSeconds:         pick(0, 20, 45),
@@ -64,10 +64,7 @@ func draw(rng *rand.Rand) Plan {
 	}
 	least := int64(schema.MinLease(s.Renewal()) / time.Second)
 	s.LeaseSeconds = least + pick(0, 0, 5, 30)
-	s.MachineTimeoutSeconds = s.MaxRunSeconds + int64(schema.MachineSlack/time.Second)
-	if s.Beats {
-		s.MachineTimeoutSeconds += s.LeaseSeconds - int64(schema.SkewMargin/time.Second) - s.RenewalSeconds
-	}
+	s.MachineTimeoutSeconds = machineTimeout(s)
 	drawOptions(&s, pick)
 	// A few ticks come after the last fault: they must find their way again. Then the schedule
 	// is over, and everything must come right.
@@ -77,10 +74,10 @@ func draw(rng *rand.Rand) Plan {
 	s.End = last.Time().Format(time.RFC3339)
 	p := Plan{
 		Spec: s, From: midnight, Calm: calm, Last: last,
-		skew: skewMode(pick(0, 1, 1, 2)), beatRetries: beatRetries(s),
+		skew:    skewMode(pick(0, 1, 1, 2)),
 		typical: Millis(pick(5, 30, 60, 90, 130)) * 1000, spread: Millis(pick(1, 20, 60)) * 1000,
 	}
-	p.settles = settlesWithin(s)
+	p.settles, p.least = settlesWithin(s), Millis(s.MaxRunSeconds*1000)
 	p.Until = last + p.settles + p.missedWithin()
 	return p
 }
@@ -97,6 +94,15 @@ func drawOptions(s *schema.Spec, pick func(...int64) int64) {
 	if s.CatchUp == policy.CatchUpAll {
 		s.CatchUpMax = int(pick(1, 3))
 	}
+}
+
+// machineTimeout is what infra/cronfence gives the machine.
+func machineTimeout(s schema.Spec) int64 {
+	timeout := s.MaxRunSeconds + seconds(schema.MachineSlack)
+	if s.Beats {
+		timeout += s.LeaseSeconds - seconds(schema.SkewMargin) - s.RenewalSeconds
+	}
+	return timeout
 }
 
 // beatRetries is how often the machine tries a failing beat again: infra/cronfence counts

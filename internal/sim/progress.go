@@ -15,11 +15,7 @@ import (
 func everyTickOnRecord(h *history, w *World, o *observation) string {
 	switch {
 	case o.delivered != "" && o.outcome.err == nil && !o.outcome.died:
-		// A new guard expects nothing from before it was made. What comes from before, and after
-		// its window, is nobody's any more.
-		_, at := guard.KindOf(o.delivered)
-		nobodys := w.guard != nil && at < w.guard.SpecSince && w.clock > at+Millis(w.plan.Spec.Window().Milliseconds())-margin
-		if !h.recorded(at) && !nobodys {
+		if _, at := guard.KindOf(o.delivered); !h.recorded(at) && !w.nobodys(at) {
 			return fmt.Sprintf("the delivery of %s was answered well and left no record", o.delivered)
 		}
 	case o.commit != nil && o.before != nil && o.after.LastTick > o.before.LastTick:
@@ -32,6 +28,15 @@ func everyTickOnRecord(h *history, w *World, o *observation) string {
 		return h.unfinished(w)
 	}
 	return ""
+}
+
+// nobodys tells whether a tick need leave no record: a new guard, and one with a new spec,
+// expects nothing from before. What comes from there after its window, or from a schedule that
+// is no more and below what the new one has on record, is nobody's any more.
+func (w *World) nobodys(at Millis) bool {
+	g := w.guard
+	late := w.clock > at+Millis(w.plan.Spec.Window().Milliseconds())-margin
+	return g != nil && at < g.SpecSince && (late || w.deployed > 0 && at <= g.LastTick)
 }
 
 // records tells whether the commit puts a planned tick on record.
@@ -71,7 +76,7 @@ func nothingStaysBlocked(_ *history, w *World, o *observation) string {
 		return fmt.Sprintf("%s still holds the guard; its lease was over at %s", g.Run.ID, stamp(g.LeaseUntil))
 	case g.Run != nil && over(g.MaxRunUntil+Millis(w.plan.Spec.Lease().Milliseconds())) && w.plan.Spec.Beats:
 		return fmt.Sprintf("%s still holds the guard; its time was over at %s", g.Run.ID, stamp(g.MaxRunUntil))
-	case g.Ready && g.Waiting != nil && !w.occupied(g, w.clock) && over(max(g.Waiting.Since, g.DrainUntil)):
+	case g.Ready && g.Waiting != nil && !occupied(g, nil, w.clock) && over(max(g.Waiting.Since, g.DrainUntil)):
 		return fmt.Sprintf("tick %s waits for a guard that is free", g.Waiting.Tick)
 	}
 	return ""
@@ -89,9 +94,9 @@ func dueTickStarts(_ *history, w *World, o *observation) string {
 		return ""
 	}
 	decided := o.by.sent
-	if !w.occupied(o.before, decided) && o.before.Ready && o.before.Waiting == nil && o.before.Paused == nil {
+	if !occupied(o.before, o.after.Spec, decided) && o.before.Ready && o.before.Waiting == nil && o.before.Paused == nil {
 		for i, row := range o.rowsAfter {
-			if row == nil || o.rowsBefore[i] != nil || row.Kind != guard.Scheduled || row.Outcome == guard.Running {
+			if row == nil || o.rowsBefore[i] != nil || row.Kind != guard.Scheduled || row.Fence != 0 {
 				continue
 			}
 			if o.at+margin < row.At+Millis(w.plan.Spec.StartDeadline().Milliseconds()) {
@@ -100,15 +105,15 @@ func dueTickStarts(_ *history, w *World, o *observation) string {
 		}
 	}
 	waits := o.after.Waiting
-	if o.before.Run != nil && waits != nil && !w.occupied(o.after, decided) && o.after.Paused == nil && o.at+margin < waits.Deadline {
+	if o.before.Run != nil && waits != nil && !occupied(o.after, nil, decided) && o.after.Paused == nil && o.at+margin < waits.Deadline {
 		return fmt.Sprintf("the guard comes free and tick %s, which waits for it, is not started", waits.Tick)
 	}
 	return ""
 }
 
-// occupied tells whether at an instant by any clock no run may begin.
-func (w *World) occupied(g *guard.Guard, at Millis) bool {
-	if w.plan.Spec.Overlap == policy.Allow {
+// occupied tells whether at an instant by any clock no run of the spec may begin.
+func occupied(g *guard.Guard, spec *schema.Spec, at Millis) bool {
+	if spec != nil && spec.Overlap == policy.Allow {
 		return false
 	}
 	return g.Run != nil || g.Live > 0 || g.DrainUntil != 0 && g.DrainUntil+2*margin >= at
@@ -135,7 +140,7 @@ func beatingHolderStays(h *history, w *World, o *observation) string {
 			return ""
 		}
 		switch {
-		case o.answer == schema.ErrorMaxRunTime && o.at+margin >= o.told.begunAt+Millis(w.plan.Spec.MaxRun().Milliseconds()):
+		case o.answer == schema.ErrorMaxRunTime && o.at+margin >= o.told.begunAt+w.plan.least:
 		case o.answer == schema.ErrorStop && r.askedBy != 0 && o.at+margin/2 >= r.askedBy:
 		default:
 			return fmt.Sprintf("%s beats in time and is told %s", r.run, o.answer)

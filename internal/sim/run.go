@@ -46,9 +46,9 @@ func (c *Crew) Run(seed uint64, coverage *Coverage, trace bool) Result {
 	w.awsSkew = w.skew()
 	w.planOutside()
 	w.planPeople(plan.Calm)
-	w.planNext(plan.From, plan.Last)
-	w.planSweeps(plan.From+w.between(0, 59_000), plan.Until)
-	w.run(plan.Until)
+	w.planNext(plan.From)
+	w.planSweeps(plan.From + w.between(0, 59_000))
+	w.run()
 	if w.violation == nil {
 		w.observe(observation{ended: true})
 	}

@@ -59,10 +59,13 @@ func Simulate(o Options) (Summary, error) {
 	}
 	w.faultless, w.tally = true, s.add
 	w.clock -= 60_000 // the job is deployed a minute before
-	w.planSweeps(w.clock+30_000, plan.Until)
-	w.planNext(plan.From-1, plan.Last)
-	w.run(plan.Until)
+	w.planSweeps(w.clock + 30_000)
+	w.planNext(plan.From - 1)
+	w.run()
 	s.Ticks, s.TrustedOverlaps = w.coverage.Ticks, w.overlaps
+	for _, g := range w.history.gaps {
+		s.Missed += w.sched.Between((g.from - 1).Time(), g.to.Time())
+	}
 	switch {
 	case w.violation != nil:
 		return s, w.violation
@@ -84,18 +87,17 @@ func (o Options) plan() (Plan, error) {
 		Version: schema.SpecVersion, Scheduler: simScheduler, Job: simJob, Machine: simMachine,
 		Schedule: sched.Expression(), Timezone: sched.Timezone(), Overlap: o.Overlap,
 		LeaseSeconds: seconds(schema.DefaultLease), MaxRunSeconds: seconds(maxRun),
-		StartDeadlineSeconds:  seconds(schema.DefaultStartDeadline),
-		GraceSeconds:          seconds(schema.DefaultGrace),
-		MachineTimeoutSeconds: seconds(maxRun + schema.MachineSlack),
+		StartDeadlineSeconds: seconds(schema.DefaultStartDeadline),
+		GraceSeconds:         seconds(schema.DefaultGrace),
 	}
 	if start := sched.Start(); !start.IsZero() {
 		s.Start = start.Format(time.RFC3339)
 	}
 	if o.Overlap != policy.Allow && !schema.FitsWithoutBeats(maxRun, schema.DefaultLease) {
 		s.Beats, s.RenewalSeconds = true, seconds(schema.DefaultRenewal)
-		s.MachineTimeoutSeconds += s.LeaseSeconds - seconds(schema.SkewMargin) - s.RenewalSeconds
 	}
-	p := Plan{Spec: s, From: schema.MillisOf(o.From), beatRetries: beatRetries(s)}
+	s.MachineTimeoutSeconds = machineTimeout(s)
+	p := Plan{Spec: s, From: schema.MillisOf(o.From)}
 	p.Last = p.From + Millis(o.For.Milliseconds()) - 1
 	p.settles = settlesWithin(s)
 	p.Until = p.Last + p.settles + p.missedWithin()
@@ -120,9 +122,6 @@ func (s *Summary) add(w *World, o observation) {
 			if row != nil && row.Outcome.Final() && (o.rowsBefore[i] == nil || !o.rowsBefore[i].Outcome.Final()) {
 				s.ended(*row)
 			}
-		}
-		for _, g := range gapsOf(*o.commit) {
-			s.Missed += w.sched.Between((g.from - 1).Time(), g.to.Time())
 		}
 	}
 }

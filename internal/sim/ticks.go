@@ -7,16 +7,19 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
-// schedule plans one tick and, when it is due, the next.
-func (w *World) planNext(after, end Millis) {
+// planNext plans one tick and, when it is due, the next, for as long as the schedule stays.
+func (w *World) planNext(after Millis) {
 	next, ok := w.sched.Next(after.Time())
 	at := schema.MillisOf(next)
-	if !ok || at > end {
+	if !ok || at > w.plan.Last {
 		return
 	}
+	deployed := w.deployed
 	w.queue.add(event{at: at, rank: rankTick, do: func() {
-		w.planNext(at, end)
-		w.due(at)
+		if w.deployed == deployed {
+			w.planNext(at)
+			w.due(at)
+		}
 	}})
 }
 
@@ -25,8 +28,9 @@ func (w *World) planNext(after, end Millis) {
 func (w *World) due(at Millis) {
 	w.coverage.Ticks++
 	w.history.expect(at)
+	spec := w.plan.Spec // as it stands in the schedule's input
 	if w.faultless {
-		w.deliver(at)
+		w.deliver(at, spec)
 		return
 	}
 	delay := w.between(0, 1_500)
@@ -40,13 +44,13 @@ func (w *World) due(at Millis) {
 	case w.faults.chance(5):
 		w.send(delay+w.between(0, 1)*w.between(0, 200_000), func() {
 			w.faults.struck(TickTwice)
-			w.deliver(at)
+			w.deliver(at, spec)
 		})
 	case w.faults.chance(10):
 		delay = w.between(60_000, 420_000)
 		w.after(delay, func() { w.faults.struck(TickLate) })
 	}
-	w.send(delay, func() { w.deliver(at) })
+	w.send(delay, func() { w.deliver(at, spec) })
 }
 
 // send has something delivered later; until it is, the world is not at rest.
@@ -59,11 +63,11 @@ func (w *World) send(delay Millis, deliver func()) {
 }
 
 // deliver hands the dispatcher a tick that Lambda accepted.
-func (w *World) deliver(at Millis) {
+func (w *World) deliver(at Millis, spec schema.Spec) {
 	tick := tickID(at)
 	var res engine.Result
 	w.async(w.named("dispatcher ", tick), schema.DispatcherTimeout, func(p *process) error {
-		d, err := engine.ScheduledDelivery(w.plan.Spec, tick, p.now())
+		d, err := engine.ScheduledDelivery(spec, tick, p.now())
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,8 @@ type World struct {
 	sched      schedule.Schedule
 	executions map[string]*execution // by run
 	awsSkew    Millis
+	deployed   int  // how often the spec has changed
+	allowed    bool // runs were once allowed beside each other
 	tokens     int
 
 	refusedFrom, refusedUntil Millis // StartExecution is refused for good
@@ -79,11 +81,11 @@ func (w *World) after(d Millis, do func()) { w.at(w.clock+d, do) }
 
 // run lets time go by until the end has come, everything has come right after the last tick,
 // or a promise was broken.
-func (w *World) run(end Millis) {
+func (w *World) run() {
 	for w.violation == nil && !w.atRest {
 		e, more := w.queue.next()
-		if !more || e.at > end {
-			w.clock = max(w.clock, end)
+		if !more || e.at > w.plan.Until {
+			w.clock = max(w.clock, w.plan.Until)
 			return
 		}
 		w.clock = e.at
