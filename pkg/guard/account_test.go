@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
 
@@ -233,30 +232,5 @@ func TestLongOutageIsAccountedForAtOnce(t *testing.T) {
 	d, ok := Account(g, nil, true, minutely, "x", t0.Add(30*24*time.Hour))
 	if !ok || len(d.Gaps) != 1 || d.Gaps[0].Count != 30*24*60-20 || len(d.Commit.Writes) != 2 {
 		t.Errorf("%+v: want a month of minutes as one gap", d.Gaps)
-	}
-}
-
-func TestGuardStaysSmallWhateverHappens(t *testing.T) {
-	b := newBench(t, jobOf(policy.Skip))
-	b.started(0)
-	forever := func(g *Guard) { g.LeaseUntil, g.MaxRunUntil = t0.Add(1e6*time.Hour), t0.Add(1e6*time.Hour) }
-	b.change(forever)
-	deliver := func(from, to int) {
-		for i := from; i < to; i++ {
-			b.now = minute(i)
-			d := b.delivery(i)
-			b.do(Deliver(d, ptr(b.guard()), nil, b.now))
-			b.m.Delete(b.spec.Job, schema.TickSK(d.Tick)) // the guard alone is measured
-		}
-	}
-	deliver(1, 100_000)
-	b.spec.Overlap = policy.Replace
-	deliver(100_000, 110_000)
-	b.change(func(g *Guard) {
-		g.Mark = &Mark{Why: MarkRelease, By: "somebody@example.com: " + fmt.Sprint(t0), At: t0}
-		g.Backlog = &Backlog{Kind: Backfill, Next: t0, To: t0, Left: 1000, Until: t0}
-	})
-	if size := jsonSize(t, b.guard()); size >= 2048 {
-		t.Errorf("the guard has %d bytes after 100,000 skips and 10,000 ticks that waited, want less than 2 KB", size)
 	}
 }

@@ -167,9 +167,13 @@ func TestAllowStartsBesideAndCounts(t *testing.T) {
 	if second.StartBy != b.now.Add(75*time.Second) || second.MaxRunUntil != b.now.Add(675*time.Second) {
 		t.Errorf("row %+v: want the start allowance, and the maximum run time behind it", second)
 	}
+	b.change(func(g *Guard) { g.Version = int64(b.now) + 5 }) // from a clock ahead
+	if third := b.started(2); third.Fence != int64(b.now)+6 || b.guard().Version != third.Fence {
+		t.Errorf("fence %d, version %d: must rise above what was seen", third.Fence, b.guard().Version)
+	}
 	b.spec.Overlap = policy.Skip
-	b.at(120)
-	if d := b.tick(2); d.Row.Outcome != Skipped || d.Row.Why != WhyLive || d.Row.Holder != nil {
+	b.at(180)
+	if d := b.tick(3); d.Row.Outcome != Skipped || d.Row.Why != WhyLive || d.Row.Holder != nil {
 		t.Errorf("%+v: live runs count as held under another policy", d.Row)
 	}
 }

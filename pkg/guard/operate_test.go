@@ -1,22 +1,12 @@
 package guard
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/policy"
 )
-
-func jsonSize(t *testing.T, v any) int {
-	t.Helper()
-	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return len(b)
-}
 
 func TestPauseLeavesTheRunAlone(t *testing.T) {
 	b := newBench(t, jobOf(policy.Skip))

@@ -128,3 +128,22 @@ func TestGuardLearnsTheSpecThatIsDeployed(t *testing.T) {
 		t.Errorf("%+v: want the new spec, expected from now on", d.Guard)
 	}
 }
+
+func TestJobWhoseScheduleIsGoneExpectsNothingUntilItComesBack(t *testing.T) {
+	spec := jobOf(policy.Skip)
+	b := newBench(t, spec)
+	d, ok := Forget(b.guard(), "x")
+	if !ok || b.do(d).Guard.SpecHash != "" || b.guard().Spec == nil {
+		t.Fatalf("%+v: want the spec kept and nothing expected", d)
+	}
+	if d, ok := Forget(b.guard(), "x"); ok {
+		t.Errorf("%+v: it is forgotten", d)
+	}
+	if AccountDue(b.guard(), minutely, t0.Add(24*time.Hour)) {
+		t.Error("ticks of a schedule that is gone are expected")
+	}
+	d, ok = Expect(spec, ptr(b.guard()), 0, "x", t0.Add(time.Hour))
+	if !ok || d.Guard.SpecSince != t0.Add(time.Hour) {
+		t.Errorf("%+v: want the schedule expected again, from now on", d)
+	}
+}

@@ -100,6 +100,9 @@ func all(t *testing.T, s guard.Store, q guard.RowQuery) (ticks []string) {
 		if err != nil {
 			t.Fatalf("query %+v: %v", q, err)
 		}
+		if q.Limit > 0 && len(page.Rows) > q.Limit {
+			t.Errorf("query %+v: a page of %d rows", q, len(page.Rows))
+		}
 		for _, row := range page.Rows {
 			if row.Job != q.Job {
 				t.Errorf("row %s is of job %q, want %q", row.Tick, row.Job, q.Job)
