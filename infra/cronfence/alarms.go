@@ -16,7 +16,8 @@ type JobAlarms struct {
 	// Off leaves all four out. Default: false.
 	Off bool
 	// OverdueOff leaves out the page for a job that has not succeeded when it should have:
-	// locked out, failing again and again, or without ticks. Default: false.
+	// locked out, failing again and again, or without ticks. Default: false, but a disabled
+	// job has none.
 	OverdueOff bool
 	// OverdueBy is how much later than expected a success may be, in whole seconds. It is
 	// expected a maximum run time after the first planned tick behind the last success, and
@@ -69,12 +70,13 @@ const (
 	kindSkips   = "skips"
 )
 
-// newAlarms makes the alarms of the job's props.
-func (j *Job) newAlarms(a JobAlarms) {
+// newAlarms makes the alarms of the job's props. Of a job without ticks no success is expected,
+// and the sentinel publishes no gauge.
+func (j *Job) newAlarms(a JobAlarms, disabled bool) {
 	if a.Off {
 		return
 	}
-	if !a.OverdueOff {
+	if !a.OverdueOff && !disabled {
 		j.overdueAlarm = j.overdue("OverdueAlarm", kindOverdue, AlarmProps{Threshold: a.OverdueBy.Seconds()})
 	}
 	if !a.FailedOff {

@@ -17,7 +17,7 @@ func (j *Job) observe(props *JobProps) {
 		j.notice = props.NoticeTopic
 	}
 	if !s.shared {
-		j.newAlarms(props.Alarms)
+		j.newAlarms(props.Alarms, props.Disabled)
 	}
 	s.dashboard.add(j)
 }

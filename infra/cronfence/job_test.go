@@ -78,7 +78,7 @@ func twoSchedulers(t *testing.T, jobs ...string) template {
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: &dir})
 	stack := awscdk.NewStack(app, jsii.String("Two"), nil)
 	fn := function(stack, "Work", time.Minute)
-	for _, name := range []string{"dev", "prod"} {
+	for _, name := range []string{"shop-1", "shop1"} { // alike but for what logical ids drop
 		s := cronfence.NewScheduler(stack, name, &cronfence.SchedulerProps{Name: name, Build: cronfence.BuildPlaceholder})
 		for _, job := range jobs {
 			s.AddJob(job, &cronfence.JobProps{Schedule: schedule.Every(time.Hour), Target: cronfence.LambdaTarget(fn)})

@@ -199,3 +199,12 @@ func TestDashboardShowsEveryJob(t *testing.T) {
 		}
 	}
 }
+
+func TestLongestNamesFitCloudWatch(t *testing.T) {
+	scheduler, job := strings.Repeat("s", 31), strings.Repeat("j", 48)
+	for _, name := range []string{"cronfence/" + scheduler + "/" + job + "/overdue", "cronfence-" + scheduler + "-ap-southeast-4"} {
+		if len(name) > 255 {
+			t.Errorf("name of %d characters: CloudWatch allows 255", len(name))
+		}
+	}
+}
