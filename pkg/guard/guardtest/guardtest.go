@@ -243,6 +243,12 @@ func comparisons(t *testing.T, s guard.Store) {
 		{"drainUntil", guard.MissingOrLess, guard.Millis(1), true},
 		{"leaseUntil", guard.MissingOrLess, g.LeaseUntil, false},
 		{"leaseUntil", guard.MissingOrLess, g.LeaseUntil + 1, true},
+		{"stopDeadline", guard.MissingOrGreater, guard.Millis(1), true},
+		{"leaseUntil", guard.MissingOrGreater, g.LeaseUntil - 1, true},
+		{"leaseUntil", guard.MissingOrGreater, g.LeaseUntil, false},
+		{"stopDeadline", guard.Is, guard.Millis(1), false},
+		{"stopDeadline", guard.Greater, guard.Millis(0), false},
+		{"stopDeadline", guard.AtLeast, guard.Millis(0), false},
 	} {
 		err := s.Commit(context.Background(), guard.Commit{Job: job, Token: "c", Writes: []guard.Write{{
 			SK: schema.GuardSK, If: []guard.Cond{{Field: c.field, Op: c.op, Value: c.value}},
