@@ -8,5 +8,5 @@ import (
 
 func TestTemplatesPassCfnLint(t *testing.T) {
 	f := synth(t)
-	infratest.CfnLint(t, f.main.file, f.more.file)
+	infratest.CfnLint(t, f.main.file, f.more.file, targets(t).file)
 }

@@ -1,6 +1,7 @@
 package cronfence_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cronfence/cronfence/infra/cronfence"
 	"github.com/cronfence/cronfence/infra/internal/infratest"
 )
 
@@ -58,18 +60,19 @@ func in(t *testing.T, dir string, env []string, name string, args ...string) {
 	}
 }
 
-// assetsOf are the code assets of a synthesized template, by the package they are built from.
-func assetsOf(t *testing.T, file string) map[string]string {
+// codeOf reads the functions' code that an app staged, by the package it is built from.
+func codeOf(t *testing.T, out string) map[string][]byte {
 	t.Helper()
 	var tpl template
-	if err := json.Unmarshal(must(os.ReadFile(file)), &tpl); err != nil {
+	if err := json.Unmarshal(must(os.ReadFile(filepath.Join(out, "Shop.template.json"))), &tpl); err != nil {
 		t.Fatal(err)
 	}
-	assets := map[string]string{}
+	code := map[string][]byte{}
 	for _, r := range tpl.all("AWS::Lambda::Function") {
-		assets[fmt.Sprint(r.Metadata["cronfence:go-package"])] = fmt.Sprint(at(r.Properties["Code"], "S3Key"))
+		hash := strings.TrimSuffix(at(r.Properties["Code"], "S3Key").(string), ".zip")
+		code[fmt.Sprint(r.Metadata["cronfence:go-package"])] = must(os.ReadFile(filepath.Join(out, "asset."+hash, "bootstrap")))
 	}
-	return assets
+	return code
 }
 
 // A user's app in a module of its own: it builds and synthesizes with the local Go alone, its
@@ -91,23 +94,28 @@ func TestUsersModuleSynthesizes(t *testing.T) {
 	}
 	app := filepath.Join(first, "app")
 	in(t, first, []string{"GOPROXY=off", "GOFLAGS=", "GOWORK=off"}, "go", "build", "-o", app, ".")
-	synthesize := func(dir string) map[string]string {
-		in(t, dir, []string{"CDK_OUTDIR=" + filepath.Join(dir, "cdk.out"), "GOPROXY=off"}, app)
-		return assetsOf(t, filepath.Join(dir, "cdk.out", "Shop.template.json"))
+	out := filepath.Join(first, "cdk.out")
+	in(t, first, []string{"CDK_OUTDIR=" + out, "GOPROXY=off"}, app)
+	before := codeOf(t, out)
+	if len(before) != 6 {
+		t.Fatalf("%d functions: want four of the library's and two of the user's", len(before))
 	}
-	before := synthesize(first)
 	second := userModule(t)
-	changed := strings.Replace(string(must(os.ReadFile(filepath.Join(second, "jobs", "hello", "main.go")))), `"hello"`, `"good morning"`, 1)
-	if err := os.WriteFile(filepath.Join(second, "jobs", "hello", "main.go"), []byte(changed), 0o644); err != nil {
+	hello := filepath.Join(second, "jobs", "hello", "main.go")
+	changed := strings.Replace(string(must(os.ReadFile(hello))), `"hello"`, `"good morning"`, 1)
+	if err := os.WriteFile(hello, []byte(changed), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	after := synthesize(second)
-	if len(before) != 6 || len(after) != 6 {
-		t.Fatalf("%d and %d functions: want four of the library's and two of the user's", len(before), len(after))
-	}
-	for pkg, hash := range before {
-		if same, want := after[pkg] == hash, pkg != "example.com/shop/jobs/hello"; same != want {
-			t.Errorf("%s: asset unchanged is %v in another directory with one job changed: want %v", pkg, same, want)
+	t.Chdir(second)
+	for pkg, same := range map[string]bool{
+		"github.com/cronfence/cronfence/functions/heartbeat": true, "example.com/shop/jobs/bye": true, "example.com/shop/jobs/hello": false,
+	} {
+		dir := t.TempDir()
+		if err := cronfence.BuildGo(cronfence.GoBuild{Package: pkg, Architecture: cronfence.ARM64, Dir: dir}); err != nil {
+			t.Fatal(err)
+		}
+		if got := bytes.Equal(must(os.ReadFile(filepath.Join(dir, "bootstrap"))), before[pkg]); got != same {
+			t.Errorf("%s: code unchanged is %v in another directory with one job changed: want %v", pkg, got, same)
 		}
 	}
 }
