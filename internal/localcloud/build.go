@@ -18,38 +18,64 @@ import (
 // build makes the parts of the local cloud from the assembly.
 func (c *Cloud) build(a *assembly.Assembly) error {
 	t := &tasks{lambda: c.lambda, jobs: map[string]*job{}, guards: map[string]bool{}}
-	c.async = &async{lambda: c.lambda, clock: c.clock, retries: map[string]int{}, journal: c.journal}
+	c.async = &async{lambda: c.lambda, clock: c.clock, policies: map[string]retryPolicy{}, journal: c.journal}
 	bus := &events{clock: c.clock, rules: a.Rules, async: c.async, ctx: c.ctx}
 	c.states = &stepFunctions{
 		clock: c.clock, tasks: t, machines: map[string]*stateMachine{}, changed: bus.statusChanged, work: &c.work,
 		ctx: c.ctx, executions: map[string]*execution{}, started: map[string]int{},
 	}
+	t.states = c.states
 	for _, f := range a.Functions {
-		c.async.retries[f.Name] = f.Retries
+		c.async.policies[f.Name] = retryPolicy{retries: f.Retries, maxAge: f.MaxAge, deadLetter: f.DeadLetter}
 		t.guards[f.Name] = strings.HasPrefix(f.GoPackage, guardPackages)
+	}
+	if err := c.addJobs(a); err != nil {
+		return err
+	}
+	if err := c.addCommands(); err != nil {
+		return err
 	}
 	if err := c.addMachines(a.Machines); err != nil {
 		return err
 	}
-	if err := c.addJobs(a, t); err != nil {
-		return err
+	for _, j := range c.jobs {
+		m := c.states.machines[j.machineARN]
+		if m == nil {
+			return fmt.Errorf("state machine %q of job %q is not in the assembly", j.machineARN, j.name)
+		}
+		t.jobs[m.name] = j
+		c.noteForeignWork(j, m)
 	}
 	return c.addFunctions(a)
 }
 
+// addMachines reads the definitions. What cannot run and is no job's is only named: nobody
+// may ever start it.
 func (c *Cloud) addMachines(machines []assembly.Machine) error {
 	for _, m := range machines {
-		definition, err := asl.Parse([]byte(m.Definition))
-		if err != nil {
-			return fmt.Errorf("state machine %s: %w", m.ID, err)
+		i := slices.IndexFunc(c.jobs, func(j *job) bool { return j.machineARN == m.ARN })
+		text := m.Definition
+		if i >= 0 && c.jobs[i].command != "" {
+			var err error
+			if text, err = replaceWork(m.Definition, c.jobs[i].command); err != nil {
+				return fmt.Errorf("state machine %s: %w", m.ID, err)
+			}
 		}
-		c.states.machines[m.ARN] = &stateMachine{arn: m.ARN, name: m.Name, role: m.RoleARN, definition: definition}
+		definition, err := asl.Parse([]byte(text))
+		switch {
+		case err != nil && i >= 0:
+			return fmt.Errorf("state machine %s: %w; or run the job as a command: --exec %s=COMMAND", m.ID, err, c.jobs[i].name)
+		case err != nil:
+			c.notices = append(c.notices, fmt.Sprintf("state machine %s does not run: %v", m.ID, err))
+			continue
+		}
+		c.states.machines[m.ARN] = &stateMachine{arn: m.ARN, name: m.Name, role: m.RoleARN, definition: definition, text: text}
 	}
 	return nil
 }
 
 // addJobs makes a job of every schedule that delivers ticks to a dispatcher.
-func (c *Cloud) addJobs(a *assembly.Assembly, t *tasks) error {
+func (c *Cloud) addJobs(a *assembly.Assembly) error {
 	for _, s := range a.Schedules {
 		i := slices.IndexFunc(a.Functions, func(f assembly.Function) bool { return f.ARN == s.TargetARN })
 		if i >= 0 && a.Functions[i].GoPackage == guardPackages+"sentinel" {
@@ -69,32 +95,36 @@ func (c *Cloud) addJobs(a *assembly.Assembly, t *tasks) error {
 			return fmt.Errorf("schedule %s: %w", s.ID, err)
 		}
 		c.jobs = append(c.jobs, j)
-		t.jobs[c.states.machines[j.machineARN].name] = j
 		c.journal.width = max(c.journal.width, len(j.name))
 	}
 	if len(c.jobs) == 0 {
 		return fmt.Errorf("the assembly has no job: no schedule of it delivers to a Cronfence dispatcher")
 	}
 	slices.SortFunc(c.jobs, func(x, y *job) int { return strings.Compare(x.name, y.name) })
-	if err := c.addCommands(); err != nil {
-		return err
-	}
-	c.noteForeignWork()
 	return nil
 }
 
-// noteForeignWork names the jobs whose work is another service's and has no command.
-func (c *Cloud) noteForeignWork() {
-	for _, j := range c.jobs {
-		if j.command != "" {
+// noteForeignWork names a job's tasks that are another service's, or of a state machine
+// that is not here.
+func (c *Cloud) noteForeignWork(j *job, m *stateMachine) {
+	tasks := m.definition.TaskResources()
+	for _, state := range slices.Sorted(maps.Keys(tasks)) {
+		resource := tasks[state]
+		if runsHere(resource) && (!startsExecution(resource) || c.startsKnown(j, m)) {
 			continue
 		}
-		for _, resource := range c.states.machines[j.machineARN].definition.Resources() {
-			if !runsHere(resource) {
-				c.notices = append(c.notices, fmt.Sprintf("job %s fails here: its work is %s; give it a command with --exec %s=COMMAND", j.name, resource, j.name))
-			}
+		c.notices = append(c.notices, fmt.Sprintf("job %s: its task %q (%s) does not run here and fails; give the job a command with --exec %s=COMMAND", j.name, state, resource, j.name))
+	}
+}
+
+// startsKnown tells whether the machine names another one that is here.
+func (c *Cloud) startsKnown(j *job, m *stateMachine) bool {
+	for arn := range c.states.machines {
+		if arn != j.machineARN && strings.Contains(m.text, arn) {
+			return true
 		}
 	}
+	return false
 }
 
 func (c *Cloud) newJob(s assembly.Schedule, dispatcher assembly.Function) (*job, error) {
@@ -102,25 +132,28 @@ func (c *Cloud) newJob(s assembly.Schedule, dispatcher assembly.Function) (*job,
 	if err := json.Unmarshal([]byte(s.Input), &ev); err != nil {
 		return nil, fmt.Errorf("target input: %w", err)
 	}
+	parsed, err := c.parseSchedule(s)
+	if err != nil {
+		return nil, err
+	}
+	return &job{
+		name: ev.Job, scheduler: ev.Spec.Scheduler, overlap: ev.Spec.Overlap, table: dispatcher.Environment[schema.EnvTable],
+		schedule: parsed, scheduleARN: s.ARN, disabled: s.Disabled, input: s.Input,
+		dispatcher: dispatcher.Name, machineARN: ev.Spec.Machine, work: &c.work, window: s.Window,
+		handOver: retryPolicy{retries: s.Retries, maxAge: s.MaxAge, deadLetter: s.DeadLetter},
+	}, nil
+}
+
+func (c *Cloud) parseSchedule(s assembly.Schedule) (schedule.Schedule, error) {
 	options := []schedule.Option{schedule.Starting(s.Start), schedule.Ending(s.End)}
 	if s.Timezone != "" {
 		options = append(options, schedule.In(s.Timezone))
 	}
 	parsed, err := schedule.Parse(s.Expression, options...)
-	if err != nil {
-		return nil, err
-	}
-	if s.Start.IsZero() { // a rate counts from its creation: that of the local cloud
+	if err == nil && s.Start.IsZero() { // a rate counts from its creation: that of the local cloud
 		parsed = parsed.Anchored(c.config.Start)
 	}
-	if c.states.machines[ev.Spec.Machine] == nil {
-		return nil, fmt.Errorf("state machine %q of job %q is not in the assembly", ev.Spec.Machine, ev.Job)
-	}
-	return &job{
-		name: ev.Job, scheduler: ev.Spec.Scheduler, overlap: ev.Spec.Overlap, table: dispatcher.Environment[schema.EnvTable],
-		schedule: parsed, scheduleARN: s.ARN, disabled: s.Disabled, input: s.Input,
-		dispatcher: dispatcher.Name, machineARN: ev.Spec.Machine, work: &c.work,
-	}, nil
+	return parsed, err
 }
 
 // addCommands puts the user's commands in the place of jobs' functions.
@@ -153,16 +186,16 @@ func (e *UnknownJobError) Error() string {
 	return fmt.Sprintf("job %q: the assembly has %s", e.Job, strings.Join(e.Known, ", "))
 }
 
-// addFunctions adds the functions whose code is in this program, and notes the others.
+// addFunctions adds the functions whose code is in this program and those that run as
+// built, and notes the others.
 func (c *Cloud) addFunctions(a *assembly.Assembly) error {
 	known := handlers()
 	for _, f := range a.Functions {
 		make := known[f.GoPackage]
 		if make == nil {
-			if c.replaced(f, a.Machines) {
-				continue
+			if err := c.addBuilt(f, a.Machines); err != nil {
+				return err
 			}
-			c.notices = append(c.notices, fmt.Sprintf("function %s does not run: the local cloud runs the functions of %s; give its job a command with --exec", f.ID, guardPackages+"..."))
 			continue
 		}
 		handler := make(Env{
@@ -176,6 +209,19 @@ func (c *Cloud) addFunctions(a *assembly.Assembly) error {
 		}
 	}
 	return nil
+}
+
+// addBuilt adds a function that runs as built, or notes why it does not.
+func (c *Cloud) addBuilt(f assembly.Function, machines []assembly.Machine) error {
+	if c.replaced(f, machines) {
+		return nil
+	}
+	program, err := c.programOf(f)
+	if err != nil {
+		c.notices = append(c.notices, fmt.Sprintf("function %s does not run here: %v; give its job a command with --exec", f.ID, err))
+		return nil
+	}
+	return c.lambda.Add(lambdaapi.Function{Name: f.Name, ARN: f.ARN, Timeout: f.Timeout, Program: program})
 }
 
 // replaced tells whether commands stand in for the function wherever it is called.

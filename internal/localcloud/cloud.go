@@ -16,15 +16,19 @@ import (
 
 // Config says what to run and how.
 type Config struct {
-	Assembly fs.FS     // a cloud assembly: manifest.json and templates
-	Start    time.Time // what the local clock shows at first
-	Speed    float64   // local time per real time
+	Assembly fs.FS // a cloud assembly: manifest.json and templates
+	// Directory is where Assembly is on disk, for functions to run as built; "" means that
+	// none does.
+	Directory string
+	Start     time.Time // what the local clock shows at first
+	Speed     float64   // local time per real time
 	// For is how long ticks are delivered, in local time; 0 means until the context ends.
 	For time.Duration
 	// Exec holds commands for the shell by the name of the job that they are the work of.
-	Exec map[string]string
-	Log  io.Writer // a plain line for every decision
-	Out  io.Writer // what the commands write
+	Exec   map[string]string
+	Faults Faults
+	Log    io.Writer // a plain line for every decision
+	Out    io.Writer // what the commands write
 }
 
 // Cloud is a local cloud. It runs once.
@@ -70,6 +74,9 @@ func New(config Config) (*Cloud, error) {
 
 // Notices says what of the assembly does not run here.
 func (c *Cloud) Notices() []string { return c.notices }
+
+// DeadLetters are the events that were given up so far.
+func (c *Cloud) DeadLetters() []DeadLetter { return c.async.buried() }
 
 // Run delivers ticks until the time given by For is over, lets what is in flight finish,
 // and reports. When ctx ends it stops at once and reports what is.

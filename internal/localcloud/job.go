@@ -3,6 +3,7 @@ package localcloud
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/cronfence/cronfence/pkg/policy"
 	"github.com/cronfence/cronfence/pkg/schedule"
@@ -18,8 +19,10 @@ type job struct {
 	schedule    schedule.Schedule
 	scheduleARN string
 	disabled    bool
-	input       string // of the schedule's target, context attributes not filled in
-	dispatcher  string // function name
+	input       string        // of the schedule's target, context attributes not filled in
+	window      time.Duration // in which a tick is delivered
+	handOver    retryPolicy   // of EventBridge Scheduler
+	dispatcher  string        // function name
 	machineARN  string
 	command     string // name of the function that runs the user's command, if any
 	work        *tracker

@@ -59,7 +59,7 @@ func (r JobReport) Unsuccessful() int {
 func (c *Cloud) report(began, ended time.Time, interrupted bool) (*Report, error) {
 	r := &Report{
 		Start: schema.TickID(began), End: schema.TickID(ended), Speed: c.config.Speed, Interrupted: interrupted,
-		DeadLetters: c.async.buried(), Problems: []string{},
+		DeadLetters: len(c.async.buried()), Problems: []string{},
 	}
 	for _, j := range c.jobs {
 		rows, err := c.rows(j)

@@ -18,6 +18,7 @@ import (
 type stateMachine struct {
 	arn, name, role string
 	definition      *asl.Machine
+	text            string // of the definition
 }
 
 // stepFunctions plays AWS Step Functions for Standard executions.
@@ -41,6 +42,8 @@ type execution struct {
 	arn, name string
 	machine   *stateMachine
 	cancel    context.CancelCauseFunc
+	done      chan struct{} // closed at the end
+	output    []byte        // of a success
 }
 
 var _ machine.Runner = (*stepFunctions)(nil)
@@ -67,7 +70,7 @@ func (f *stepFunctions) Start(_ context.Context, machineARN, name, input string)
 	case len(input) > maxInput || !json.Valid([]byte(input)):
 		return fmt.Errorf("start %s: the input must be JSON of at most %d bytes: %w", name, maxInput, machine.ErrPermanent)
 	}
-	x := &execution{arn: schema.ExecutionARN(machineARN, name), name: name, machine: m}
+	x := &execution{arn: schema.ExecutionARN(machineARN, name), name: name, machine: m, done: make(chan struct{})}
 	x.Status, x.Input, x.StartedAt = machine.Running, input, toMillis(f.clock.Now())
 
 	f.mu.Lock()
@@ -102,6 +105,7 @@ func (f *stepFunctions) run(ctx context.Context, x *execution) {
 	case res.Err != nil:
 		f.end(x, machine.Failed, res.Err.Name, res.Err.Cause)
 	default:
+		x.output = res.Output // nobody looks before the end
 		f.end(x, machine.Succeeded, "", "")
 	}
 }
@@ -114,7 +118,14 @@ func (f *stepFunctions) end(x *execution, status machine.Status, errorName, caus
 		return
 	}
 	x.Status, x.Error, x.Cause, x.StoppedAt = status, errorName, cause, toMillis(f.clock.Now())
+	close(x.done)
 	f.tell(x)
+}
+
+func (f *stepFunctions) find(executionARN string) *execution {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.executions[executionARN]
 }
 
 // tell reports the execution's status; the caller holds mu. A FAILED event names no

@@ -20,11 +20,11 @@ type sweep struct {
 }
 
 func (c *Cloud) newSweep(s assembly.Schedule, f assembly.Function) (sweep, error) {
-	parsed, err := schedule.Parse(s.Expression)
+	parsed, err := c.parseSchedule(s)
 	if err != nil {
 		return sweep{}, err
 	}
-	return sweep{schedule: parsed.Anchored(c.config.Start), function: f.Name, input: []byte(s.Input)}, nil
+	return sweep{schedule: parsed, function: f.Name, input: []byte(s.Input)}, nil
 }
 
 // keepSweeping invokes the sentinel as scheduled, until ctx ends: also behind the last tick,

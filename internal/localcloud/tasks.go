@@ -13,35 +13,45 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
+// errorNotRunHere is the error of a task that only AWS can run.
+const errorNotRunHere = "LocalCloud.NotRunHere"
+
 const invokeResource = "arn:aws:states:::lambda:invoke"
 
 // tasks runs the tasks of state machines: invocations of functions.
 type tasks struct {
 	lambda *lambdaapi.Server
-	// jobs are by the name of their machine. Only their own work is counted and may be
-	// replaced by a command, not what guards it.
+	states *stepFunctions
+	// jobs are by the name of their machine. Only their own work is counted, not what
+	// guards it.
 	jobs   map[string]*job
 	guards map[string]bool // names of the functions that guard
 }
 
 var _ asl.Tasks = (*tasks)(nil)
 
-// runsHere tells whether a task's resource is a function. Of another service's only the
-// command that stands in for it can run here.
-func runsHere(resource string) bool { return resource == invokeResource || functionOf(resource) != "" }
+// runsHere tells whether a task's resource is a function or another state machine. Of
+// another service's only the command that stands in for it can run here.
+func runsHere(resource string) bool {
+	return resource == invokeResource || functionOf(resource) != "" || startsExecution(resource)
+}
 
 // RunTask implements asl.Tasks.
 func (t *tasks) RunTask(ctx context.Context, task asl.Task) (any, error) {
 	if name := functionOf(task.Resource); name != "" {
 		return t.invoke(ctx, task, name, task.Input)
 	}
+	if startsExecution(task.Resource) {
+		return t.startExecution(ctx, task)
+	}
 	if !runsHere(task.Resource) {
-		return t.standIn(ctx, task)
+		return nil, &asl.Error{Name: errorNotRunHere, Cause: task.Resource + " does not run in the local cloud; give the job a command with --exec"}
 	}
 	params, _ := task.Input.(map[string]any)
-	for name := range params {
-		if name != "FunctionName" && name != "Payload" {
-			return nil, &asl.Error{Name: asl.ErrNameRuntime, Cause: fmt.Sprintf("parameter %q of %s is not supported; the local cloud knows FunctionName and Payload", name, task.Resource)}
+	for name, v := range params {
+		waits := name == "InvocationType" && v == "RequestResponse"
+		if name != "FunctionName" && name != "Payload" && name != "Qualifier" && !waits {
+			return nil, &asl.Error{Name: asl.ErrNameRuntime, Cause: fmt.Sprintf("parameter %q of %s is not supported; the local cloud knows FunctionName, Payload and Qualifier", name, task.Resource)}
 		}
 	}
 	function, _ := params["FunctionName"].(string)
@@ -57,52 +67,6 @@ func (t *tasks) RunTask(ctx context.Context, task asl.Task) (any, error) {
 		return nil, err
 	}
 	return map[string]any{"ExecutedVersion": "$LATEST", "Payload": answer, "StatusCode": json.Number("200")}, nil
-}
-
-// standIn runs the job's command in the place of another service's work, with the run object
-// that the work would get.
-func (t *tasks) standIn(ctx context.Context, task asl.Task) (any, error) {
-	j := t.jobOf(task.Execution)
-	if j == nil || j.command == "" {
-		return nil, &asl.Error{Name: "LocalCloud.NotRunHere", Cause: fmt.Sprintf("%s does not run in the local cloud; give the job a command with --exec", task.Resource)}
-	}
-	run := runObject(task.Input)
-	if run == nil {
-		run = task.Input
-	}
-	return t.invoke(ctx, task, "", run)
-}
-
-// runObject finds the run object where the constructs put it: a container's environment, a
-// Glue argument, a message, the input of another machine.
-func runObject(v any) any {
-	switch v := v.(type) {
-	case map[string]any:
-		text, _ := v["--"+schema.RunVariable].(string)
-		if v["Name"] == schema.RunVariable {
-			text, _ = v["Value"].(string)
-		}
-		if run, err := decode([]byte(text)); err == nil && run != nil {
-			return run
-		}
-		for _, key := range []string{"MessageBody", "Input"} {
-			if inner, ok := v[key].(map[string]any); ok {
-				return inner
-			}
-		}
-		for _, inner := range v {
-			if run := runObject(inner); run != nil {
-				return run
-			}
-		}
-	case []any:
-		for _, inner := range v {
-			if run := runObject(inner); run != nil {
-				return run
-			}
-		}
-	}
-	return nil
 }
 
 // functionOf returns the name in a function's ARN, "" for anything else.
@@ -122,9 +86,6 @@ func (t *tasks) invoke(ctx context.Context, task asl.Task, function string, payl
 	var watch func(int)
 	if j := t.jobOf(task.Execution); j != nil && !t.guards[function] {
 		watch = j.working
-		if j.command != "" {
-			function = j.command
-		}
 	}
 	answer, err := t.lambda.InvokeWatched(ctx, function, text, watch)
 	if err != nil {
@@ -151,7 +112,7 @@ func taskError(function string, err error) error {
 	case errors.As(err, &failed):
 		return &asl.Error{Name: failed.Type, Cause: failed.Payload}
 	case errors.Is(err, lambdaapi.ErrNoFunction):
-		return &asl.Error{Name: "Lambda.ResourceNotFoundException", Cause: "Function not found: " + function}
+		return &asl.Error{Name: "Lambda.ResourceNotFoundException", Cause: "function " + function + " does not run in the local cloud; give the job a command with --exec"}
 	}
 	return err
 }

@@ -41,7 +41,13 @@ type Schedule struct {
 	Start, End time.Time // zero when there is none
 	Disabled   bool
 	TargetARN  string
-	Input      string // with context attributes as they stand
+	Input      string        // with context attributes as they stand
+	Window     time.Duration // of a flexible time window; 0 when there is none
+	// What becomes of a hand-over that fails: tried again so often, for so long, and then
+	// sent to a queue, if there is one.
+	Retries    int
+	MaxAge     time.Duration
+	DeadLetter string // ARN
 }
 
 // Machine is an AWS::StepFunctions::StateMachine.
@@ -63,8 +69,16 @@ type Function struct {
 	// GoPackage is the import path of the function's main package, from the metadata
 	// that the constructs leave; empty for other functions.
 	GoPackage string
-	// Retries is how often an asynchronous invocation is tried again.
-	Retries int
+	// Code as built: the asset's path within the assembly, empty when it is not there, and
+	// what runs it.
+	Asset                          string
+	Runtime, Handler, Architecture string
+	MemoryMB                       int
+	// What becomes of an asynchronous invocation that fails: tried again so often, for so
+	// long, and then sent to a queue or another destination, if there is one.
+	Retries    int
+	MaxAge     time.Duration
+	DeadLetter string // ARN
 }
 
 // Rule is an AWS::Events::Rule with an event pattern.
@@ -79,7 +93,7 @@ type Rule struct {
 // Load reads the assembly in fsys: manifest.json and the templates it names, those of
 // nested assemblies too.
 func Load(fsys fs.FS) (*Assembly, error) {
-	w := &world{exports: map[string]export{}}
+	w := &world{exports: map[string]export{}, assets: map[string]string{}}
 	if err := w.readManifest(fsys, "."); err != nil {
 		return nil, err
 	}
@@ -104,6 +118,7 @@ func Load(fsys fs.FS) (*Assembly, error) {
 type world struct {
 	stacks  []*stack
 	exports map[string]export
+	assets  map[string]string // paths in the assembly, by hash
 }
 
 type export struct {
@@ -118,6 +133,7 @@ type manifest struct {
 			TemplateFile  string
 			StackName     string
 			DirectoryName string
+			File          string
 		}
 	}
 }
@@ -132,6 +148,10 @@ func (w *world) readManifest(fsys fs.FS, dir string) error {
 		switch artifact.Type {
 		case "cdk:cloud-assembly":
 			if err := w.readManifest(fsys, path.Join(dir, artifact.Properties.DirectoryName)); err != nil {
+				return err
+			}
+		case "cdk:asset-manifest":
+			if err := w.readAssets(fsys, path.Join(dir, artifact.Properties.File)); err != nil {
 				return err
 			}
 		case "aws:cloudformation:stack":

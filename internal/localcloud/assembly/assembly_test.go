@@ -38,7 +38,7 @@ func TestReferencesBecomeLocalNames(t *testing.T) {
 	}
 	want := []assembly.Function{{
 		ID: "App/F", Name: "App-F", ARN: "arn:aws:lambda:local-1:000000000000:function:App-F", Timeout: 15 * time.Second,
-		GoPackage: "x/y", Retries: 1,
+		GoPackage: "x/y", Retries: 1, MaxAge: 6 * time.Hour, Architecture: "x86_64", MemoryMB: 128,
 		Environment: map[string]string{"TABLE": "App-T", "ARN": "arn:aws:dynamodb:local-1:000000000000:table/App-T"},
 	}}
 	if diff := cmp.Diff(want, a.Functions); diff != "" {
@@ -49,8 +49,9 @@ func TestReferencesBecomeLocalNames(t *testing.T) {
 func TestSchedulesAreRead(t *testing.T) {
 	schedule := `"S":{"Type":"AWS::Scheduler::Schedule","Properties":{"Name":"nightly","GroupName":{"Ref":"G"},"State":"DISABLED",
 		"ScheduleExpression":"cron(0 2 * * ? *)","ScheduleExpressionTimezone":"Europe/Berlin","StartDate":"2026-09-07T00:00:00Z",
-		"FlexibleTimeWindow":{"Mode":"OFF"},"Target":{"Arn":{"Fn::GetAtt":["F","Arn"]},"Input":{"Fn::Join":["",["{\"t\":\"<aws.scheduler.scheduled-time>\",\"p\":\"",{"Ref":"P"},"\"}"]]}}}}`
-	a, err := assembly.Load(app(strings.Join([]string{table, function, group, schedule}, ",")))
+		"FlexibleTimeWindow":{"Mode":"FLEXIBLE","MaximumWindowInMinutes":15},"Target":{"RetryPolicy":{"MaximumEventAgeInSeconds":60,"MaximumRetryAttempts":3},
+		"DeadLetterConfig":{"Arn":{"Fn::GetAtt":["Q","Arn"]}},"Arn":{"Fn::GetAtt":["F","Arn"]},"Input":{"Fn::Join":["",["{\"t\":\"<aws.scheduler.scheduled-time>\",\"p\":\"",{"Ref":"P"},"\"}"]]}}}}`
+	a, err := assembly.Load(app(strings.Join([]string{table, function, group, `"Q":{"Type":"AWS::SQS::Queue"}`, schedule}, ",")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +59,7 @@ func TestSchedulesAreRead(t *testing.T) {
 		ID: "App/S", ARN: "arn:aws:scheduler:local-1:000000000000:schedule/group/nightly", Name: "nightly", Group: "group",
 		Expression: "cron(0 2 * * ? *)", Timezone: "Europe/Berlin", Start: time.Date(2026, 9, 7, 0, 0, 0, 0, time.UTC), Disabled: true,
 		TargetARN: "arn:aws:lambda:local-1:000000000000:function:App-F", Input: `{"t":"<aws.scheduler.scheduled-time>","p":"given"}`,
+		Window: 15 * time.Minute, Retries: 3, MaxAge: time.Minute, DeadLetter: "arn:aws:sqs:local-1:000000000000:App-Q",
 	}}
 	if diff := cmp.Diff(want, a.Schedules); diff != "" {
 		t.Error(diff)
@@ -106,14 +108,17 @@ func TestStacksImportFromEachOther(t *testing.T) {
 
 func TestWhatDoesNotRunIsNamed(t *testing.T) {
 	a, err := assembly.Load(app(`"B":{"Type":"AWS::S3::Bucket","Metadata":{"aws:cdk:path":"App/Files"}},"R":{"Type":"AWS::IAM::Role"},
-		"S":{"Type":"AWS::Scheduler::Schedule","Properties":{"FlexibleTimeWindow":{"Mode":"FLEXIBLE"}}},
+		"X":{"Type":"AWS::StepFunctions::StateMachine","Properties":{"DefinitionString":"{}","StateMachineType":"EXPRESS"}},
+		"D":{"Type":"AWS::StepFunctions::StateMachine","Properties":{"DefinitionS3Location":{"Bucket":"b"}}},
 		"E":{"Type":"AWS::Events::Rule","Properties":{"ScheduleExpression":"rate(1 hour)"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := strings.Join(a.Notices, "\n")
-	if len(a.Notices) != 3 || !strings.Contains(got, "App/S: each tick") || !strings.Contains(got, "App/Files (AWS::S3::Bucket)") || !strings.Contains(got, "App/E: rules with a schedule") {
-		t.Errorf("got %s", got)
+	for _, want := range []string{`App/X: state machine type "EXPRESS"`, "App/D: does not run; its definition is not", "App/Files (AWS::S3::Bucket)", "App/E: rules with a schedule"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 
@@ -121,8 +126,6 @@ func TestErrorsSayWhere(t *testing.T) {
 	for _, tt := range []struct{ resources, want string }{
 		{`"F":{"Type":"AWS::Lambda::Function","Properties":{"Environment":{"Variables":{"V":{"Ref":"Gone"}}}}}`, `stack App: App/F: Environment: Variables: V: Ref "Gone"`},
 		{`"F":{"Type":"AWS::Lambda::Function","Properties":{"Timeout":{"Fn::If":["c",1,2]}}}`, "Fn::If"},
-		{`"M":{"Type":"AWS::StepFunctions::StateMachine","Properties":{"DefinitionS3Location":{"Bucket":"b"}}}`, "the definition is not in the template"},
-		{`"M":{"Type":"AWS::StepFunctions::StateMachine","Properties":{"DefinitionString":"{}","StateMachineType":"EXPRESS"}}`, `"EXPRESS"`},
 		{`"E":{"Type":"AWS::Events::Rule","Properties":{"EventPattern":{"source":[{"suffix":"x"}]}}}`, "suffix"},
 	} {
 		_, err := assembly.Load(app(tt.resources))
@@ -181,5 +184,27 @@ func TestTheExampleIsComplete(t *testing.T) {
 		if err := ev.Spec.Check(); err != nil || ev.Tick != schema.AttrScheduledTime {
 			t.Errorf("%s: tick %q, %v", s.ID, ev.Tick, err)
 		}
+	}
+}
+
+func TestAFunctionsCodeIsFound(t *testing.T) {
+	fsys := app(`"F":{"Type":"AWS::Lambda::Function","Properties":{"Runtime":"provided.al2023","Handler":"bootstrap","Architectures":["arm64"],"MemorySize":256,
+		"DeadLetterConfig":{"TargetArn":"arn:q"},"Code":{"S3Bucket":"b","S3Key":"prefix/abc.zip"}}},
+		"C":{"Type":"AWS::Lambda::EventInvokeConfig","Properties":{"FunctionName":{"Ref":"F"},"MaximumEventAgeInSeconds":60,"DestinationConfig":{"OnFailure":{"Destination":"arn:d"}}}}`)
+	fsys["stage/manifest.json"] = &fstest.MapFile{Data: []byte(`{"artifacts":{"A":{"type":"cdk:asset-manifest","properties":{"file":"A.assets.json"}}}}`)}
+	fsys["manifest.json"] = &fstest.MapFile{Data: []byte(`{"artifacts":{"S":{"type":"cdk:cloud-assembly","properties":{"directoryName":"stage"}},
+		"App":{"type":"aws:cloudformation:stack","properties":{"templateFile":"App.template.json"}}}}`)}
+	fsys["stage/A.assets.json"] = &fstest.MapFile{Data: []byte(`{"files":{"abc":{"source":{"path":"asset.abc","packaging":"zip"}}}}`)}
+	a, err := assembly.Load(fsys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := assembly.Function{
+		ID: "App/F", Name: "App-F", ARN: "arn:aws:lambda:local-1:000000000000:function:App-F", Timeout: 3 * time.Second,
+		Asset: "stage/asset.abc", Runtime: "provided.al2023", Handler: "bootstrap", Architecture: "arm64", MemoryMB: 256,
+		Retries: 2, MaxAge: time.Minute, DeadLetter: "arn:d",
+	}
+	if diff := cmp.Diff(want, a.Functions[0]); diff != "" {
+		t.Error(diff)
 	}
 }

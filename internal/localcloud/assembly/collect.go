@@ -58,24 +58,53 @@ func (s *stack) properties(r resource, v any) error {
 	return json.Unmarshal(text, v)
 }
 
+// EventBridge Scheduler's defaults.
+const (
+	scheduleRetries = 185
+	scheduleMaxAge  = 24 * time.Hour
+)
+
+func or[T any](given *T, missing T) T {
+	if given == nil {
+		return missing
+	}
+	return *given
+}
+
+func seconds(given *int64, missing time.Duration) time.Duration {
+	if given == nil {
+		return missing
+	}
+	return time.Duration(*given) * time.Second
+}
+
 func (s *stack) addSchedule(a *Assembly, id string, r resource) error {
 	var p struct {
 		Name, GroupName                                string
 		ScheduleExpression, ScheduleExpressionTimezone string
 		StartDate, EndDate                             string
 		State                                          string
-		FlexibleTimeWindow                             struct{ Mode string }
-		Target                                         struct{ Arn, Input string }
+		FlexibleTimeWindow                             struct {
+			Mode                   string
+			MaximumWindowInMinutes int64
+		}
+		Target struct {
+			Arn, Input       string
+			RetryPolicy      struct{ MaximumEventAgeInSeconds, MaximumRetryAttempts *int64 }
+			DeadLetterConfig struct{ Arn string }
+		}
 	}
 	if err := s.properties(r, &p); err != nil {
 		return err
 	}
-	if mode := p.FlexibleTimeWindow.Mode; mode != "" && mode != "OFF" {
-		a.Notices = append(a.Notices, s.where(id, r)+": each tick comes at its planned instant here, not anywhere in its time window")
-	}
 	out := Schedule{
 		ID: s.where(id, r), Group: p.GroupName, Expression: p.ScheduleExpression, Timezone: p.ScheduleExpressionTimezone,
 		Disabled: p.State == "DISABLED", TargetARN: p.Target.Arn, Input: p.Target.Input,
+		Retries: int(or(p.Target.RetryPolicy.MaximumRetryAttempts, scheduleRetries)),
+		MaxAge:  seconds(p.Target.RetryPolicy.MaximumEventAgeInSeconds, scheduleMaxAge), DeadLetter: p.Target.DeadLetterConfig.Arn,
+	}
+	if p.FlexibleTimeWindow.Mode == "FLEXIBLE" {
+		out.Window = time.Duration(p.FlexibleTimeWindow.MaximumWindowInMinutes) * time.Minute
 	}
 	var err error
 	if out.Name, err = s.nameOf(id, r); err != nil {
@@ -117,15 +146,17 @@ func (s *stack) addMachine(a *Assembly, id string, r resource) error {
 	if err := s.properties(r, &p); err != nil {
 		return err
 	}
-	if p.StateMachineType != "" && p.StateMachineType != "STANDARD" {
-		return fmt.Errorf("state machine type %q: the local cloud runs STANDARD ones", p.StateMachineType)
-	}
 	definition := p.DefinitionString
 	if definition == "" {
 		definition = string(p.Definition)
 	}
-	if definition == "" {
-		return fmt.Errorf("the definition is not in the template (DefinitionString or Definition); the local cloud cannot fetch it")
+	switch {
+	case p.StateMachineType != "" && p.StateMachineType != "STANDARD":
+		a.notice("%s: state machine type %q does not run; the local cloud runs STANDARD ones", s.where(id, r), p.StateMachineType)
+		return nil
+	case definition == "":
+		a.notice("%s: does not run; its definition is not in the template (DefinitionString or Definition), and the local cloud fetches none", s.where(id, r))
+		return nil
 	}
 	out := Machine{ID: s.where(id, r), RoleARN: p.RoleArn, Definition: substitute(definition, p.DefinitionSubstitutions)}
 	var err error
@@ -144,44 +175,6 @@ func substitute(text string, values map[string]string) string {
 		}
 		return match
 	})
-}
-
-// Lambda's defaults.
-const (
-	defaultTimeout = 3 * time.Second
-	defaultRetries = 2
-)
-
-func (s *stack) addFunction(a *Assembly, id string, r resource) error {
-	var p struct {
-		Timeout     *int64
-		Environment struct{ Variables map[string]string }
-	}
-	if err := s.properties(resource{Properties: only(r.Properties, "Timeout", "Environment")}, &p); err != nil {
-		return err
-	}
-	out := Function{ID: s.where(id, r), Timeout: defaultTimeout, Environment: p.Environment.Variables, Retries: defaultRetries}
-	if p.Timeout != nil {
-		out.Timeout = time.Duration(*p.Timeout) * time.Second
-	}
-	out.GoPackage, _ = r.Metadata[goPackageKey].(string)
-	var err error
-	if out.Name, err = s.nameOf(id, r); err != nil {
-		return err
-	}
-	out.ARN, err = s.arnOf(id, r)
-	a.Functions = append(a.Functions, out)
-	return err
-}
-
-func only(properties map[string]any, names ...string) map[string]any {
-	out := map[string]any{}
-	for _, name := range names {
-		if v, ok := properties[name]; ok {
-			out[name] = v
-		}
-	}
-	return out
 }
 
 func (s *stack) addRule(a *Assembly, id string, r resource) error {
@@ -209,27 +202,4 @@ func (s *stack) addRule(a *Assembly, id string, r resource) error {
 	out.Name, err = s.nameOf(id, r)
 	a.Rules = append(a.Rules, out)
 	return err
-}
-
-// collectRetries reads how often asynchronous invocations are repeated.
-func (s *stack) collectRetries(a *Assembly) error {
-	for id, r := range s.template.Resources {
-		if r.Type != "AWS::Lambda::EventInvokeConfig" {
-			continue
-		}
-		var p struct {
-			FunctionName         string
-			MaximumRetryAttempts *int
-		}
-		if err := s.properties(resource{Properties: only(r.Properties, "FunctionName", "MaximumRetryAttempts")}, &p); err != nil {
-			return fmt.Errorf("%s: %w", s.where(id, r), err)
-		}
-		for i := range a.Functions {
-			f := &a.Functions[i]
-			if (f.Name == p.FunctionName || f.ARN == p.FunctionName) && p.MaximumRetryAttempts != nil {
-				f.Retries = *p.MaximumRetryAttempts
-			}
-		}
-	}
-	return nil
 }

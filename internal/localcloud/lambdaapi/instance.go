@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -21,6 +22,11 @@ type instance struct {
 	once     sync.Once
 	stopping chan struct{} // closed when the loop is to end at its next poll
 	stopOnce sync.Once
+
+	// Of a program's instance only:
+	ended     chan struct{} // closed when the process is gone
+	exit      error         // how, once it is
+	initError atomic.Pointer[FunctionError]
 }
 
 func (i *instance) stop() { i.stopOnce.Do(func() { close(i.stopping) }) }
@@ -61,9 +67,15 @@ func (s *Server) instanceFor(f *function) (*instance, error) {
 		name: strconv.Itoa(s.next), function: f, work: make(chan *invocation, 1),
 		polled: make(chan struct{}), stopping: make(chan struct{}),
 	}
+	if f.Program != nil {
+		inst.ended = make(chan struct{})
+	}
 	s.instances[inst.name] = inst
 	s.loops.Add(1)
 	s.mu.Unlock()
+	if f.Program != nil {
+		return inst, s.startProgram(inst)
+	}
 	return inst, s.start(inst)
 }
 
@@ -124,8 +136,9 @@ func (inv *invocation) changeRunning(n int) {
 	}
 }
 
-// timeOut answers an invocation that took too long. Lambda kills the environment; a
-// goroutine cannot be killed, so its context ends and its instance is not used again.
+// timeOut answers an invocation that took too long. Lambda kills the environment, and so
+// is a process here; a goroutine cannot be killed, so its context ends and its instance is
+// not used again.
 func (s *Server) timeOut(inv *invocation) {
 	message := fmt.Sprintf("RequestId: %s Error: Task timed out after %.2f seconds", inv.id, inv.instance.function.Timeout.Seconds())
 	s.resolve(inv, nil, &FunctionError{

@@ -22,6 +22,7 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /{instance}/2018-06-01/runtime/invocation/next", s.serveNext)
 	mux.HandleFunc("POST /{instance}/2018-06-01/runtime/invocation/{id}/response", s.serveAnswer)
 	mux.HandleFunc("POST /{instance}/2018-06-01/runtime/invocation/{id}/error", s.serveError)
+	mux.HandleFunc("POST /{instance}/2018-06-01/runtime/init/error", s.serveInitError)
 	return mux
 }
 
@@ -47,6 +48,10 @@ func (s *Server) serveNext(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	case <-inst.stopping:
+	}
+	if inst.ended != nil { // a process is ended by its signal
+		<-r.Context().Done()
+		return
 	}
 	if !s.retire(inst) { // somebody took it at the same moment and is about to hand over work
 		s.writeInvocation(w, <-inst.work)
@@ -91,10 +96,14 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) serveError(w http.ResponseWriter, r *http.Request) {
 	s.finish(w, r, func(inv *invocation, body []byte) {
-		var e struct{ ErrorType, ErrorMessage string }
-		_ = json.Unmarshal(body, &e) // an answer that is no error object is still an error
-		s.resolve(inv, nil, &FunctionError{Type: e.ErrorType, Message: e.ErrorMessage, Payload: string(body)})
+		s.resolve(inv, nil, functionError(body))
 	})
+}
+
+func functionError(body []byte) *FunctionError {
+	var e struct{ ErrorType, ErrorMessage string }
+	_ = json.Unmarshal(body, &e) // an answer that is no error object is still an error
+	return &FunctionError{Type: e.ErrorType, Message: e.ErrorMessage, Payload: string(body)}
 }
 
 // finish takes a handler's answer. A late one, after the timeout, is accepted and

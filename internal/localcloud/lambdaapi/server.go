@@ -31,6 +31,8 @@ type Function struct {
 	Timeout time.Duration
 	// Handler is what a Lambda main would give to lambda.Start.
 	Handler any
+	// Program is set instead for a function that runs as built.
+	Program *Program
 	// Stoppable says that the work ends when nobody waits for its result any more, as a
 	// process or a container does. A Lambda function goes on.
 	Stoppable bool
@@ -98,8 +100,18 @@ func (s *Server) Add(f Function) error {
 	if s.functions[f.Name] != nil {
 		return fmt.Errorf("function %q: there is one of that name already", f.Name)
 	}
-	s.functions[f.Name] = &function{Function: f, handler: lambda.NewHandler(f.Handler)}
+	s.functions[f.Name] = &function{Function: f}
+	if f.Program == nil {
+		s.functions[f.Name].handler = lambda.NewHandler(f.Handler)
+	}
 	return nil
+}
+
+// Knows tells whether there is a function of that name.
+func (s *Server) Knows(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.functions[name] != nil
 }
 
 // Invoke runs the function and returns its answer, or a *FunctionError. When ctx ends
@@ -126,6 +138,9 @@ func (s *Server) InvokeWatched(ctx context.Context, name string, payload []byte,
 	inst.work <- inv // has room: the instance is ours until it answers
 	select {
 	case <-inv.done:
+		return inv.answer, inv.failed
+	case <-inst.ended:
+		s.abandon(inv) // unless it was answered
 		return inv.answer, inv.failed
 	case <-ctx.Done():
 		if f.Stoppable {

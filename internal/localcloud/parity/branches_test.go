@@ -94,7 +94,7 @@ func TestTwoBranchesEndAsOnMoto(t *testing.T) {
 			end{Status: "FAILED", Error: "No1"},
 		},
 		{
-			"a stop from outside", guarded(jobThenFinished),
+			"a stop from outside", twoBranches(jobThenFinished, `{"StartAt":"Wait","States":{"Wait":{"Type":"Wait","Seconds":5,"End":true}}}`, catches, ends),
 			answers{"Run": {takes: 3 * time.Second}}, true,
 			end{Status: "ABORTED"},
 		},

@@ -46,8 +46,8 @@ const (
 )
 
 // quickened shortens a machine's times to what moto, in real time, can be waited for: a
-// beat every second, a longest run of maxRun.
-func quickened(t *testing.T, definition string) string {
+// longest run of maxRun and a beat every so many seconds.
+func quickened(t *testing.T, definition string, beat int) string {
 	d := decoded(t, definition)
 	d.(map[string]any)["TimeoutSeconds"] = 60
 	eachState(d, func(name string, s map[string]any) {
@@ -56,7 +56,9 @@ func quickened(t *testing.T, definition string) string {
 		}
 		if next, _ := s["Next"].(string); s["Type"] == "Wait" {
 			s["Seconds"] = 1
-			if strings.HasPrefix(name, ownPrefix) && next != heartbeatState {
+			if next == heartbeatState {
+				s["Seconds"] = beat
+			} else if strings.HasPrefix(name, ownPrefix) {
 				s["Seconds"] = maxRun // it bounds the run
 			}
 		}
@@ -83,11 +85,12 @@ var runInput = func() string {
 	return string(text)
 }()
 
-// Moto stops an execution between two states only: what is stopped here has work that
-// ends within its time.
+// Moto stops an execution between two states only, and fails with an error of its own when
+// another task begins meanwhile: what is stopped here has work that ends within its time,
+// and no beat before that.
 func TestSynthesizedMachinesEndAsOnMoto(t *testing.T) {
 	for name, golden := range synthesized(t) {
-		definition := quickened(t, golden)
+		definition := quickened(t, golden, 1)
 		// What has no timeout of its own is bounded by its heartbeat, or else by a Wait.
 		beats, timeout, late := false, schema.ErrorMaxRunTime, answer{err: schema.ErrorMaxRunTime}
 		eachState(decoded(t, definition), func(name string, s map[string]any) {
@@ -116,6 +119,10 @@ func TestSynthesizedMachinesEndAsOnMoto(t *testing.T) {
 			}
 			t.Run(name+" "+c.name, func(t *testing.T) {
 				t.Parallel() // moto waits in real time
+				definition := definition
+				if c.stopped {
+					definition = quickened(t, golden, maxRun)
+				}
 				f := map[string]answer{heartbeatState: c.beat}
 				for state := range tasksOf(t, definition) {
 					if !strings.HasPrefix(state, ownPrefix) {
