@@ -49,8 +49,10 @@ It prints a line for every decision and a table at the end. Times are the local 
 own, in UTC. With --for it stops ticking after that long, lets runs in flight finish and
 ends, with exit code 1 if a tick has not exactly one final outcome. Without, Ctrl-C ends it.
 
-A command given with --exec finds the run object as JSON in CRONFENCE_RUN. Exit status 0 is
-success; SIGTERM is the request to stop, SIGKILL follows 5 s later.
+Lambda functions with a bootstrap for this processor run as built, without the caller's AWS
+credentials unless AWS_ENDPOINT_URL is set. A command given with --exec stands in for all of a
+job's work, whatever its target; it finds the run object as JSON in CRONFENCE_RUN. Exit status
+0 is success; SIGTERM is the request to stop, SIGKILL follows 5 s later.
 
 With --json the lines go to standard error and one document to standard output:
 start, end (RFC 3339), speed, interrupted, deadLetters, problems and for every one of jobs
@@ -144,7 +146,7 @@ func (o devOptions) config(log, errOut io.Writer) (localcloud.Config, error) {
 		c.Exec[job] = command
 	}
 	if o.assembly != "" {
-		c.Assembly = os.DirFS(o.assembly)
+		c.Assembly, c.Directory = os.DirFS(o.assembly), o.assembly
 		if _, err := fs.Stat(c.Assembly, "manifest.json"); err != nil {
 			return c, fmt.Errorf("--assembly %s: no manifest.json there; run `cdk synth` and name its output directory", o.assembly)
 		}
