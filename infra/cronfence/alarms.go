@@ -33,7 +33,7 @@ type JobAlarms struct {
 	Ratio float64
 	// SkipsOff leaves out the notice of skipped ticks. Default: false.
 	SkipsOff bool
-	// Skips in a row set the alarm off; for jobs rarer than every other day fewer are enough,
+	// Skips in a row set the alarm off; for jobs rarer than every third day fewer are enough,
 	// since an alarm looks back seven days. Default: 3.
 	Skips int
 }
