@@ -1,5 +1,6 @@
 // Package rig starts what tests need that is not Go: emulators of AWS, one process a test
-// binary, on a port of 127.0.0.1 that nobody else has. Only tests import it.
+// binary, on a port of 127.0.0.1 that nobody else has, and database servers, on a socket of
+// their own. Only tests import it.
 package rig
 
 import (
@@ -46,16 +47,17 @@ var (
 	ministack = &emulator{name: "ministack", health: "/_ministack/health"}
 )
 
-// Run runs the package's tests and stops the emulators they started:
+// Run runs the package's tests and stops the emulators and servers they started:
 //
 //	func TestMain(m *testing.M) { os.Exit(rig.Run(m)) }
 //
-// Without it, or when the tests are killed, the emulators end by themselves.
+// Without it, or when the tests are killed, they end by themselves.
 func Run(m *testing.M) int {
 	defer moto.stop()
 	defer stopFunctions()
 	defer motoSteps.stop()
 	defer ministack.stop()
+	defer stopDaemons()
 	return m.Run()
 }
 

@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("RIG_CHILD") != "" {
 		childMain()
 	}
+	if name := os.Getenv("RIG_DAEMON"); name != "" {
+		daemonChildMain(name)
+	}
 	os.Exit(Run(m))
 }
 

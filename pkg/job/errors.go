@@ -1,0 +1,78 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/aws/aws-lambda-go/lambda/messages"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Why a run's context ended, from context.Cause. Do returns them joined to the work's error.
+var (
+	// ErrDeadline: the run had its maximum run time.
+	ErrDeadline = errors.New("the run had its maximum run time")
+	// ErrLeaseLost: the guard is no longer this run's, or cannot be read for longer than the
+	// lease last seen; or the task token is no longer good.
+	ErrLeaseLost = errors.New("the run no longer holds its job's guard")
+	// ErrStop: a newer tick asks the run to end. The cause is a *StopError.
+	ErrStop = errors.New("the run is asked to stop")
+)
+
+// StopError is a stop request: the run may go on until Until and should end before.
+type StopError struct {
+	ByTick string    // the tick that is to run next
+	Until  time.Time // the run is stopped from then on
+}
+
+func (e *StopError) Error() string {
+	return fmt.Sprintf("%v: for tick %s, until %s", ErrStop, e.ByTick, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Unwrap makes errors.Is(err, ErrStop) true.
+func (e *StopError) Unwrap() error { return ErrStop }
+
+// ErrFenced says that a write was refused because a newer run has written. Adapters return
+// it as a *FencedError. It never helps to try again: the run is over.
+var ErrFenced = errors.New("a newer run has written here")
+
+// FencedError is a write refused for its fence.
+type FencedError struct {
+	Fence int64 // the run's own
+	Seen  int64 // the newer one; 0 when it is not known
+}
+
+func (e *FencedError) Error() string {
+	if e.Seen == 0 {
+		return fmt.Sprintf("write with fence %d refused: %v", e.Fence, ErrFenced)
+	}
+	return fmt.Sprintf("write with fence %d refused: %v, with fence %d", e.Fence, ErrFenced, e.Seen)
+}
+
+// Unwrap makes errors.Is(err, ErrFenced) true.
+func (e *FencedError) Unwrap() error { return ErrFenced }
+
+// errorName is the error name with which a run ends in its state machine, and so its
+// outcome: Replaced, LeaseLost, TimedOut; empty for the work's own error, which is Failed.
+func errorName(err error) string {
+	switch {
+	case errors.Is(err, ErrLeaseLost), errors.Is(err, ErrFenced):
+		return schema.ErrorLeaseLost
+	case errors.Is(err, ErrStop):
+		return schema.ErrorStop
+	case errors.Is(err, ErrDeadline):
+		return schema.ErrorMaxRunTime
+	}
+	return ""
+}
+
+// named gives err the form that keeps its name through the Lambda runtime: a plain value,
+// for a pointer or a wrapped error would be named after its Go type.
+func named(err error) error {
+	if name := errorName(err); name != "" {
+		return messages.InvokeResponse_Error{Type: name, Message: err.Error()}
+	}
+	return err
+}
