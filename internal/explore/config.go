@@ -49,8 +49,12 @@ func (c Config) String() string {
 		on   bool
 		name string
 	}{
-		{c.KeepFirst, ", keep first"}, {c.Beats, ", beats"}, {!c.Beats, ", no beats"},
-		{c.Aligned, " on ticks"}, {c.Fenced, ", fenced"}, {c.Retries > 0, fmt.Sprintf(", %d retries", c.Retries)},
+		{c.KeepFirst, ", keep first"},
+		{c.Beats, ", beats"},
+		{!c.Beats, ", no beats"},
+		{c.Aligned, " on ticks"},
+		{c.Fenced, ", fenced"},
+		{c.Retries > 0, fmt.Sprintf(", %d retries", c.Retries)},
 	} {
 		if option.on {
 			s += option.name

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"encoding/binary"
+
 	"github.com/cronfence/cronfence/internal/machine"
 
 	"github.com/cronfence/cronfence/pkg/guard"

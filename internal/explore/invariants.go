@@ -34,27 +34,36 @@ func acquires(b, g *record) bool {
 // checkHolder is I1 and I2: nobody takes the guard from a run that may trust in it, nor while
 // another does; and every fence is higher than all before.
 func (x *explorer) checkHolder(s *state, b, g *record) string {
-	takes := acquires(b, g)
-	leaves := b != nil && b.Run != nil && (g == nil || g.Run == nil || g.Fence != b.Fence)
-	for _, r := range s.runs.all {
-		mine := b != nil && b.Run != nil && r.in.Fence == b.Fence
-		if r.phase != working || !takes && !(leaves && mine) || takes && r.in.Fence == g.Fence {
-			continue
-		}
-		if !x.spec.Fenced || mine && s.clock <= b.LeaseUntil {
-			return fmt.Sprintf("I1: %s is at work and trusted, and the guard goes on without it", shortRun(r.run))
-		}
+	if what := x.checkTrust(s, b, g); what != "" {
+		return what
 	}
 	if b != nil && g != nil && g.Version < b.Version {
 		return fmt.Sprintf("I2: the version falls from %d to %d", b.Version, g.Version)
 	}
-	if !takes {
+	if !acquires(b, g) {
 		return ""
 	}
 	if g.Fence <= s.past.fence {
 		return fmt.Sprintf("I2: %s gets fence %d, but %d was given before", shortRun(g.Run.ID), g.Fence, s.past.fence)
 	}
 	s.past.fence = g.Fence
+	return ""
+}
+
+// checkTrust is I1. A run trusts while its task is at work; one that fences its writes, only
+// until its lease is over.
+func (x *explorer) checkTrust(s *state, b, g *record) string {
+	held := b != nil && b.Run != nil
+	takes := acquires(b, g)
+	leaves := held && (g == nil || g.Run == nil || g.Fence != b.Fence)
+	for _, r := range s.runs.all {
+		mine := held && r.in.Fence == b.Fence
+		harmed := takes && r.in.Fence != g.Fence || leaves && mine
+		trusts := !x.spec.Fenced || mine && s.clock <= b.LeaseUntil
+		if r.phase == working && harmed && trusts {
+			return fmt.Sprintf("I1: %s is at work and trusted, and the guard goes on without it", shortRun(r.run))
+		}
+	}
 	return ""
 }
 

@@ -3,6 +3,7 @@ package explore
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -86,7 +87,7 @@ func (x *explorer) commit(before *records, c *guard.Commit, keepToken bool) comm
 
 func (x *explorer) applyRow(rows []*row, job string, w guard.Write, keepToken bool) []*row {
 	tick := guard.TickOf(w.SK)
-	i, there := slices.BinarySearchFunc(rows, tick, func(r *row, t string) int { return compare(r.Tick, t) })
+	i, there := slices.BinarySearchFunc(rows, tick, func(r *row, t string) int { return strings.Compare(r.Tick, t) })
 	r := guard.Row{Job: job}
 	if there {
 		r = rows[i].Row
@@ -113,16 +114,6 @@ func applyGap(gaps []guard.Gap, job string, w guard.Write) []guard.Gap {
 		return gaps
 	}
 	return append(gaps, guard.Gap{Job: job}.Apply(w.Patch))
-}
-
-func compare(a, b string) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // refusal returns what refuses the commit, interned, or nil.

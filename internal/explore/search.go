@@ -77,9 +77,9 @@ func Explore(cfg Config) (Result, error) {
 		}
 		var next []found
 		for _, f := range layer {
-			if next, err = x.visit(f, seen, next, &res); err != nil || res.Violation != nil {
+			if next = x.visit(f, seen, next, &res); res.Violation != nil {
 				res.States = len(seen.parent)
-				return res, err
+				return res, nil
 			}
 		}
 		layer = next
@@ -89,7 +89,7 @@ func Explore(cfg Config) (Result, error) {
 }
 
 // visit looks at everything that can come after one state.
-func (x *explorer) visit(f found, seen *visited, next []found, res *Result) ([]found, error) {
+func (x *explorer) visit(f found, seen *visited, next []found, res *Result) []found {
 	if x.cfg.hook.visited != nil {
 		x.cfg.hook.visited(x, &f.state)
 	}
@@ -99,20 +99,20 @@ func (x *explorer) visit(f found, seen *visited, next []found, res *Result) ([]f
 		res.Struck[s.move.fault]++
 		if s.broken != "" {
 			res.Violation = x.violation(seen.path(f.index), []successor{s}, s.broken)
-			return nil, nil
+			return nil
 		}
 		if at, fresh := seen.add(s.state.hash(), f.index, i); fresh {
 			next = append(next, found{at, s.state})
 		}
 	}
 	if !x.resting(all) {
-		return next, nil
+		return next
 	}
 	res.Rests++
 	if steps, broken := x.quiet(f.state); broken != "" {
 		res.Violation = x.violation(seen.path(f.index), steps, broken)
 	}
-	return next, nil
+	return next
 }
 
 // resting tells whether nothing but a sweep or a fault can come next.
