@@ -13,13 +13,9 @@ import (
 	"testing/fstest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/cronfence/cronfence/internal/localcloud"
 	"github.com/cronfence/cronfence/internal/localcloud/example"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // buffer is a bytes.Buffer for several writers.
 type buffer struct {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -60,10 +61,10 @@ func checkArchitecture(file string) error {
 // that an emulator is meant.
 func functionEnv(caller []string, f assembly.Function, dir string) []string {
 	var env []string
-	emulated := false
-	for _, v := range caller {
-		emulated = emulated || strings.HasPrefix(v, "AWS_ENDPOINT_URL=")
-	}
+	emulated := slices.ContainsFunc(caller, func(v string) bool {
+		endpoint, ok := strings.CutPrefix(v, "AWS_ENDPOINT_URL=")
+		return ok && endpoint != ""
+	})
 	for _, v := range caller {
 		name, _, _ := strings.Cut(v, "=")
 		switch {

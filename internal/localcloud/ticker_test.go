@@ -20,6 +20,8 @@ import (
 
 // calls is an invoker that keeps what it is called with, and fails as often as it is told.
 type calls struct {
+	unknown bool // there is no such function
+
 	mu     sync.Mutex
 	failed int
 	err    error
@@ -37,7 +39,7 @@ func (c *calls) Invoke(_ context.Context, _ string, event []byte) ([]byte, error
 	return []byte(`{}`), nil
 }
 
-func (*calls) Knows(string) bool { return true }
+func (c *calls) Knows(string) bool { return !c.unknown }
 
 func newAsync(i invoker, c *clock.Clock) *async {
 	return &async{lambda: i, clock: c, policies: map[string]retryPolicy{"f": {retries: 2, maxAge: time.Hour}}, journal: &journal{out: io.Discard, now: c.Now}}
@@ -132,4 +134,113 @@ func TestAnEventIsTriedThreeTimes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deliveries runs a job's ticks of 20 minutes under a configuration in virtual time.
+func deliveries(t *testing.T, j *job, fake *calls, config Config) (ticks []time.Time, a *async) {
+	t.Helper()
+	start := time.Date(2026, 9, 7, 2, 0, 0, 0, time.UTC)
+	j.schedule = schedule.MustParse("rate(1 minute)").Anchored(start)
+	j.name, j.dispatcher, j.input = "job", "f", "<aws.scheduler.scheduled-time> <aws.scheduler.execution-id> <aws.scheduler.attempt-number>"
+	synctest.Test(t, func(t *testing.T) {
+		local := clock.New(start, 1)
+		c := &Cloud{config: config, clock: local, async: newAsync(fake, local), ctx: t.Context()}
+		c.journal = c.async.journal
+		a = c.async
+		began := time.Now()
+		c.tick(t.Context(), j, start, start.Add(20*time.Minute))
+		if err := c.work.wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		for _, at := range fake.at {
+			ticks = append(ticks, start.Add(at.Sub(began)))
+		}
+	})
+	return ticks, a
+}
+
+func TestSomeTicksAreDeliveredTwice(t *testing.T) {
+	counts := map[string]int{}
+	for range 2 { // the same seed, the same ticks
+		fake := &calls{}
+		deliveries(t, &job{}, fake, Config{Faults: Faults{Seed: 7, Twice: 0.5}})
+		seen, ids := map[string]int{}, map[string]bool{}
+		for _, event := range fake.events {
+			fields := strings.Fields(event)
+			seen[fields[0]]++
+			ids[fields[1]] = true
+		}
+		var twice []string
+		for tick, n := range seen {
+			if n == 2 {
+				twice = append(twice, tick)
+			}
+		}
+		slices.Sort(twice)
+		counts[strings.Join(twice, " ")]++
+		if len(seen) != 20 || len(twice) < 5 || len(twice) > 15 || len(ids) != len(fake.events) {
+			t.Errorf("%d ticks, %d of them twice, %d execution ids for %d deliveries", len(seen), len(twice), len(ids), len(fake.events))
+		}
+	}
+	if len(counts) != 1 {
+		t.Errorf("the same seed chose different ticks: %v", counts)
+	}
+}
+
+func TestATickComesWithinItsWindow(t *testing.T) {
+	fake := &calls{}
+	ticks, _ := deliveries(t, &job{window: 15 * time.Minute}, fake, Config{})
+	late := 0
+	for i, at := range ticks {
+		planned, err := time.Parse(time.RFC3339, strings.Fields(fake.events[i])[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		delay := at.Sub(planned)
+		if delay < 0 || delay > 15*time.Minute {
+			t.Errorf("the tick of %v came at %v", planned, at)
+		}
+		if delay > time.Minute {
+			late++
+		}
+	}
+	if len(ticks) != 20 || late < 10 {
+		t.Errorf("%d ticks, %d of them more than a minute late", len(ticks), late)
+	}
+}
+
+func TestAHandOverThatFailsEndsInTheSchedulesQueue(t *testing.T) {
+	for _, tt := range []struct {
+		policy retryPolicy
+		last   time.Duration // after the tick
+		queue  string
+	}{
+		{retryPolicy{retries: 3, maxAge: time.Hour, deadLetter: "arn:q"}, (1 + 2 + 4) * time.Second, "arn:q"},
+		{retryPolicy{retries: 185, maxAge: 10 * time.Second}, (1 + 2 + 4) * time.Second, ""}, // the next would be 15 s old
+		{retryPolicy{}, 0, ""},
+	} {
+		_, a := deliveries(t, &job{handOver: tt.policy}, &calls{unknown: true}, Config{})
+		letters := a.buried()
+		if len(letters) != 20 {
+			t.Fatalf("%d dead letters, want 20", len(letters))
+		}
+		first := letters[0]
+		fields := strings.Fields(string(first.Event))
+		tick, _ := time.Parse(time.RFC3339, fields[0])
+		if got := first.At.Sub(tick).Truncate(time.Millisecond); got != tt.last || first.Queue != tt.queue || first.From != "schedule of job" {
+			t.Errorf("%+v: given up after %v: %+v", tt.policy, got, first)
+		}
+	}
+}
+
+func TestAnEventIsNotTriedWhenItIsTooOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fake := &calls{failed: 9, err: errors.New("no")}
+		a := newAsync(fake, clock.New(time.Now(), 1))
+		a.policies["f"] = retryPolicy{retries: 2, maxAge: 2 * time.Minute, deadLetter: "arn:q"}
+		a.invoke(t.Context(), "f", []byte(`{}`))
+		if letters := a.buried(); len(fake.events) != 2 || len(letters) != 1 || letters[0].Queue != "arn:q" || letters[0].Reason != "no" {
+			t.Errorf("%d calls, %+v", len(fake.events), letters)
+		}
+	})
 }
