@@ -42,6 +42,9 @@ func TestOutageIsOneGapBeforeWhatComesAfterIt(t *testing.T) {
 	if w.Lines(`"Missed":13`) != 1 {
 		t.Error("want the missed ticks counted once")
 	}
+	if w.Lines(`"Failed":1`) != 0 || w.Lines(`"Succeeded":1`) != 1 {
+		t.Error("a missed tick counts as neither failed nor succeeded")
+	}
 	if r := w.Tick(spec, "03:00"); r.Result != "Duplicate" {
 		t.Errorf("%+v: a tick in a gap was decided", r)
 	}
