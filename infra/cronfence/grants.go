@@ -14,26 +14,38 @@ import (
 // the fence on the guard itself.
 func (j *Job) GrantFence(to awsiam.IGrantable) awsiam.Grant {
 	j.scheduler.grantKey(to, keyToRead)
+	return j.grantPartition(to, j.name, "dynamodb:GetItem", "dynamodb:ConditionCheckItem")
+}
+
+// GrantNotes lets a job's work keep progress notes, which are in a partition of their own, and
+// read them: what package job/notes needs.
+func (j *Job) GrantNotes(to awsiam.IGrantable) awsiam.Grant {
+	j.scheduler.grantKey(to, keyToWrite)
+	return j.grantPartition(to, schema.NotePK(j.name), "dynamodb:PutItem", "dynamodb:Query")
+}
+
+func (j *Job) grantPartition(to awsiam.IGrantable, partition string, actions ...string) awsiam.Grant {
 	return awsiam.Grant_AddToPrincipal(&awsiam.GrantOnPrincipalOptions{
 		Grantee:      to,
-		Actions:      jsii.Strings("dynamodb:GetItem", "dynamodb:ConditionCheckItem"),
+		Actions:      jsii.Strings(actions...),
 		ResourceArns: jsii.Strings(*j.scheduler.table.TableArn()),
 		Conditions: &map[string]*map[string]any{
-			"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": []string{j.name}},
+			"ForAllValues:StringEquals": {"dynamodb:LeadingKeys": []string{partition}},
 			"Null":                      {"dynamodb:LeadingKeys": "false"}, // or no key at all would match
 		},
 	})
 }
 
-// GrantRead lets somebody look: the command line's jobs, status, history, why, report and
-// doctor.
+// GrantRead lets somebody look: what the command line needs for jobs, status, history, why and
+// all else that changes nothing.
 func (s *Scheduler) GrantRead(to awsiam.IGrantable) awsiam.Grant {
 	s.grantKey(to, keyToRead)
 	return s.grantLooks(to)
 }
 
-// GrantOperate lets somebody act as well: run, backfill, pause, resume and release. Such a
-// caller writes guards, as the functions do: give it to operators, never to a job.
+// GrantOperate lets somebody act as well: run, pause, resume, release and all else that the
+// command line does to jobs. Such a caller writes guards, as the functions do: give it to
+// operators, never to a job.
 func (s *Scheduler) GrantOperate(to awsiam.IGrantable) awsiam.Grant {
 	s.grantKey(to, keyToWrite)
 	machines := s.statesARN("stateMachine", schema.MachinePrefix(s.name)+"*")

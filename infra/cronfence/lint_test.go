@@ -7,6 +7,6 @@ import (
 )
 
 func TestTemplatesPassCfnLint(t *testing.T) {
-	f := synth(t)
-	infratest.CfnLint(t, f.main.file, f.more.file, targets(t).file)
+	f, all := synth(t), synthTuned(t)
+	infratest.CfnLint(t, f.main.file, f.more.file, targets(t).file, all.main.file, all.shared.file, all.other.file)
 }

@@ -17,7 +17,8 @@ const (
 	// MetricFailed counts runs that failed, timed out, were aborted or lost their lease; a
 	// success publishes 0.
 	MetricFailed = "Failed"
-	// MetricSkipped counts ticks that the overlap policy or a pause let pass.
+	// MetricSkipped counts ticks that started nothing because of a run, or a guard that was
+	// lost; those of a paused job are on record but not counted.
 	MetricSkipped = "Skipped"
 	// MetricMissed counts ticks that never came, came too late or were never started.
 	MetricMissed = "Missed"

@@ -77,6 +77,16 @@ func TestStackThatIsFullIsRefusedWithAdvice(t *testing.T) {
 	app.Synth(nil)
 }
 
+func TestResourcesOfNestedStacksAreNotCounted(t *testing.T) {
+	infratest.RequireNode(t)
+	app, stacks := many(t.TempDir(), 60, 1)
+	nested := awscdk.NewNestedStack(stacks[0], jsii.String("Nested"), nil)
+	for i := range 120 {
+		awscdk.NewCfnWaitConditionHandle(nested, jsii.String(fmt.Sprintf("Filler%d", i)), nil)
+	}
+	app.Synth(nil) // panics if it is refused
+}
+
 // BenchmarkSynth200Jobs is the time that a user waits for 200 jobs over three stacks, start
 // of the CDK and build of the functions apart.
 func BenchmarkSynth200Jobs(b *testing.B) {

@@ -46,9 +46,11 @@ var tunedOnce = sync.OnceValue(func() tuned {
 	p.Alarms = cronfence.JobAlarms{OverdueBy: time.Hour, Failures: 2, Ratio: 0.5, Skips: 5}
 	p.PageTopic, p.NoticeTopic, p.Owner, p.Runbook = own, s.PageTopic(), "team ledger", "https://example.com/ledger"
 	s.AddJob("ledger", p).GrantFence(fn)
+	notes := awsiam.NewRole(main, jsii.String("Notes"), &awsiam.RoleProps{AssumedBy: awsiam.NewAccountRootPrincipal()})
 	p = hourly()
 	p.Alarms.Off = true
 	quiet := s.AddJob("quiet", p)
+	quiet.GrantNotes(notes)
 	quiet.AddOverdueAlarm("late", nil)
 	quiet.AddFailedAlarm("broken", &cronfence.AlarmProps{Topic: own})
 	quiet.AddRatioAlarm("slow", &cronfence.AlarmProps{Threshold: 2})
@@ -253,13 +255,16 @@ func TestGrantsOfFencesReadersAndOperators(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", role, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
 	}
-	checkFence(t, tpl, "WorkRole", table, "ledger")
+	checkPartition(t, tpl, "WorkRole", table, "[dynamodb:GetItem dynamodb:ConditionCheckItem]", "ledger")
+	checkPartition(t, tpl, "Notes", table, "[dynamodb:PutItem dynamodb:Query]", "note#quiet")
 	other := synthTuned(t).other
-	checkFence(t, other, "ChecksRole", "arn:aws:dynamodb:eu-central-1:123456789012:table/platform", "guest")
+	checkPartition(t, other, "ChecksRole", "arn:aws:dynamodb:eu-central-1:123456789012:table/platform",
+		"[dynamodb:GetItem dynamodb:ConditionCheckItem]", "guest")
 }
 
-// checkFence looks for exactly one statement on the table, of reading alone and this job's.
-func checkFence(t *testing.T, tpl template, role, table, job string) {
+// checkPartition looks for exactly one statement on the table, of these actions on one
+// partition.
+func checkPartition(t *testing.T, tpl template, role, table, actions, partition string) {
 	t.Helper()
 	found := 0
 	for _, r := range tpl.all("AWS::IAM::Policy") {
@@ -273,9 +278,9 @@ func checkFence(t *testing.T, tpl template, role, table, job string) {
 			}
 			found++
 			condition := fmt.Sprint(s["Condition"])
-			if fmt.Sprint(s["Action"]) != "[dynamodb:GetItem dynamodb:ConditionCheckItem]" ||
-				condition != "map[ForAllValues:StringEquals:map[dynamodb:LeadingKeys:["+job+"]] Null:map[dynamodb:LeadingKeys:false]]" {
-				t.Errorf("%s: %v under %s: want reading this job's partition alone", role, s["Action"], condition)
+			if fmt.Sprint(s["Action"]) != actions ||
+				condition != "map[ForAllValues:StringEquals:map[dynamodb:LeadingKeys:["+partition+"]] Null:map[dynamodb:LeadingKeys:false]]" {
+				t.Errorf("%s: %v under %s: want %s on %s alone", role, s["Action"], condition, actions, partition)
 			}
 		}
 	}

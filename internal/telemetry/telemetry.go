@@ -6,6 +6,7 @@ package telemetry
 import (
 	"encoding/json"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +23,8 @@ var Dimensions = []string{"Scheduler", "Job"}
 // no unit.
 const (
 	Succeeded = "Succeeded"
-	Failed    = "Failed" // with every success a 0: an alarm on it ends with the next success, not with silence
-	Skipped   = "Skipped"
+	Failed    = "Failed"  // with every success a 0: an alarm on it ends with the next success, not with silence
+	Skipped   = "Skipped" // but not because the job is paused
 	Missed    = "Missed"
 	LeaseLost = "LeaseLost"
 	RunTime   = "RunTime" // of runs that came to an end by themselves
@@ -159,7 +160,9 @@ func MetricsOf(row guard.Row) Values {
 	case guard.Failed, guard.TimedOut, guard.Aborted:
 		v[Failed] = 1
 	case guard.Skipped:
-		v[Skipped] = 1
+		if !strings.HasPrefix(row.Why, guard.WhyPaused) { // asked for: three in a row are no news
+			v[Skipped] = 1
+		}
 	case guard.Expired, guard.Abandoned, guard.Missed:
 		v[Missed] = 1
 	case guard.LeaseLost:

@@ -81,6 +81,13 @@ func TestEachOutcomeCountsAsWhatItIs(t *testing.T) {
 	}
 }
 
+func TestSkipOfAPausedJobIsNoMetric(t *testing.T) {
+	row := guard.Row{Job: "cleanup", Outcome: guard.Skipped, Why: guard.WhyPaused + ": migration"}
+	if got := telemetry.MetricsOf(row); len(got) != 0 {
+		t.Errorf("%v: want none: somebody asked for it", got)
+	}
+}
+
 func TestSkipHasNoRunTimeAndNamesTheHolder(t *testing.T) {
 	row := guard.Row{Job: "cleanup", Outcome: guard.Skipped, Why: guard.WhyHeld, Holder: &guard.Holder{Run: "r", HeldFor: 60_000}}
 	line := write(t, func(w *telemetry.Writer) { w.Ended(row) })
