@@ -20,19 +20,23 @@ func TestChainIsReadFromItsOwnText(t *testing.T) {
 		"caught by self": {`{"StartAt":"A","States":{"A":{"Type":"Task","Catch":[{"Next":"A"}],"End":true}}}`, []string{"A"}, 6, true},
 		"parallel": {
 			`{"StartAt":"P","States":{"P":{"Type":"Parallel","End":true,"Retry":[{"MaxAttempts":1}],"Branches":[{"StartAt":"A","States":{"A":{"Type":"Task","End":true}}},{"StartAt":"B","States":{"B":{"Type":"Task","End":true}}}]}}}`,
-			[]string{"P", "A", "B"}, 4 + 2*12 + 4, false,
+			[]string{"P", "A", "B"},
+			4 + 2*12 + 4, false,
 		},
 		"inline map": {
 			`{"StartAt":"M","States":{"M":{"Type":"Map","End":true,"ItemProcessor":{"ProcessorConfig":{"Mode":"INLINE"},"StartAt":"A","States":{"A":{"Type":"Task","End":true}}}}}}`,
-			[]string{"M", "A"}, 10, true,
+			[]string{"M", "A"},
+			10, true,
 		},
 		"distributed map": {
 			`{"StartAt":"M","States":{"M":{"Type":"Map","End":true,"ItemProcessor":{"ProcessorConfig":{"Mode":"DISTRIBUTED"},"StartAt":"A","States":{"A":{"Type":"Task","End":true}}}}}}`,
-			[]string{"M", "A"}, 4, false,
+			[]string{"M", "A"},
+			4, false,
 		},
 		"old map": {
 			`{"StartAt":"M","States":{"M":{"Type":"Map","End":true,"Iterator":{"StartAt":"A","States":{"A":{"Type":"Task","End":true}}}}}}`,
-			[]string{"M", "A"}, 10, true,
+			[]string{"M", "A"},
+			10, true,
 		},
 	} {
 		got, err := readChain(c.text)

@@ -178,11 +178,14 @@ func TestEveryEndOfAChainIsSettledAsWhatItWas(t *testing.T) {
 			both[1:], answers{"Call": {takes: forever}}, "Cronfence.MaxRunTime", 41 * time.Second, map[string]int{"Call": 1},
 		},
 		"hangs, by its beats": {
-			both[:1], answers{"Call": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.MaxRunTime"}},
-			"Cronfence.MaxRunTime", 31 * time.Second, map[string]int{"Call": 1},
+			both[:1],
+			answers{"Call": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.MaxRunTime"}},
+			"Cronfence.MaxRunTime", 31 * time.Second,
+			map[string]int{"Call": 1},
 		},
 		"replaced": {
-			both[:1], answers{"Call": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.Stop"}},
+			both[:1],
+			answers{"Call": {takes: forever}, "Cronfence Heartbeat": {err: "Cronfence.Stop"}},
 			"Cronfence.Stop", 31 * time.Second, nil,
 		},
 	} {

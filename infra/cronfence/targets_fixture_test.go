@@ -30,7 +30,6 @@ type world struct {
 	vpc     awsec2.Vpc
 	cluster awsecs.Cluster
 	fn      awslambda.Function
-	wait    awsstepfunctions.Chain // an hour, then the end
 }
 
 func newWorld(stack awscdk.Stack) world {
