@@ -1,6 +1,6 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-.PHONY: help dev test lint fmt synth tools
+.PHONY: help dev test sim lint fmt synth tools
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-6s %s\n' "$$t" "$$d"; done
@@ -10,6 +10,9 @@ dev: ## run the example jobs in a local cloud (needs Go)
 
 test: .venv/stamp ## run every test, under the race detector too (needs Go, a C compiler, Python 3.11, Node.js)
 	scripts/test
+
+sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 14 ways (needs Go)
+	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
 
 lint: ## check style, imports and go.mod; changes nothing (needs Go)
 	scripts/lint

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -25,6 +26,8 @@ func redeploy(rng *rand.Rand, s schema.Spec) schema.Spec {
 	default:
 		other := map[string]string{everyMinute: everyOther, everyOther: everyMinute}
 		s.Schedule = other[s.Schedule]
+		end, _ := time.Parse(time.RFC3339, s.End)
+		s.End = end.Add(12 * time.Minute).Format(time.RFC3339) // ten ticks at the least
 	}
 	s.MachineTimeoutSeconds = machineTimeout(s)
 	return s
@@ -48,6 +51,8 @@ func (w *World) deploy(s schema.Spec) {
 		w.log("world", "deploys %+v", s)
 	}
 	w.plan.Spec, w.sched = s, sched
+	end, _ := time.Parse(time.RFC3339, s.End)
+	w.plan.Last = schema.MillisOf(end)
 	w.plan.least = min(w.plan.least, Millis(s.MaxRunSeconds*1000))
 	w.plan.settles = max(w.plan.settles, settlesWithin(s))
 	w.plan.Until = w.plan.Last + w.plan.settles + w.plan.missedWithin()
