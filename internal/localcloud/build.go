@@ -79,6 +79,10 @@ func (c *Cloud) addJobs(a *assembly.Assembly) error {
 	for _, s := range a.Schedules {
 		i := slices.IndexFunc(a.Functions, func(f assembly.Function) bool { return f.ARN == s.TargetARN })
 		if i >= 0 && a.Functions[i].GoPackage == guardPackages+"sentinel" {
+			if s.Disabled {
+				c.notices = append(c.notices, fmt.Sprintf("schedule %s is disabled: nothing sweeps", s.ID))
+				continue
+			}
 			sweep, err := c.newSweep(s, a.Functions[i])
 			if err != nil {
 				return fmt.Errorf("schedule %s: %w", s.ID, err)

@@ -3,6 +3,13 @@
 // status events and keeps the records in memory. What runs is what is deployed; only the
 // services around it are played.
 //
+// A job's work runs as it is deployed where that is possible: a Lambda function of this
+// repository in this process, one of the user's as the bootstrap that was built, another
+// state machine as such. Everything else - containers, Batch, Glue, workers behind a queue,
+// what the interpreter refuses - is named in the notices, and a command of the user's may
+// stand in for it. Nothing that runs here gets the caller's AWS credentials unless an
+// emulator is meant; a command is the user's own and gets the user's environment.
+//
 // Time is the local cloud's own (package clock): schedules, waits, leases and function
 // timeouts all go by it.
 package localcloud

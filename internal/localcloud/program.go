@@ -48,7 +48,7 @@ func checkArchitecture(file string) error {
 	if err != nil {
 		return nil // no binary, then
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if want := elfMachines[runtime.GOARCH]; f.Machine != want {
 		return fmt.Errorf("it is built for %v, and this machine is %s: build it for the processor here", f.Machine, runtime.GOARCH)
 	}

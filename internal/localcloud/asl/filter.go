@@ -117,7 +117,7 @@ func (p *filterParser) comparison() (predicate, error) {
 		}, err
 	}
 	if next := strings.TrimLeft(p.rest, " "); next != "" && next[0] != ')' && next[0] != ']' && next[0] != '&' && next[0] != '|' {
-		return nil, fmt.Errorf("operator at %q is not supported; the local cloud knows == != < <= > >= =~ in nin && || !", next)
+		return nil, fmt.Errorf("operator at %q is not supported; the local cloud knows == != < <= > >= =~ in nin, and !, && and || around them", next)
 	}
 	return func(item, root any) bool { _, found := left(item, root); return found }, nil
 }

@@ -16,10 +16,11 @@ import (
 	"strings"
 )
 
-func (c call) list(i int) ([]any, error) {
-	list, ok := c.args[i].([]any)
+// list is the first argument, where lists stand.
+func (c call) list() ([]any, error) {
+	list, ok := c.args[0].([]any)
 	if !ok {
-		return nil, fmt.Errorf("argument %d: %v must be an array", i+1, c.args[i])
+		return nil, fmt.Errorf("argument 1: %v must be an array", c.args[0])
 	}
 	return list, nil
 }
@@ -47,7 +48,7 @@ func (c call) whole(i int) (int, error) {
 }
 
 func arrayPartition(c call) (any, error) {
-	list, err := c.list(0)
+	list, err := c.list()
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func partition(list []any, size int) (any, error) {
 }
 
 func arrayContains(c call) (any, error) {
-	list, err := c.list(0)
+	list, err := c.list()
 	return slices.ContainsFunc(list, func(v any) bool { return equalJSON(v, c.args[1]) }), err
 }
 
@@ -103,7 +104,7 @@ func numberRange(from, to, by int) ([]any, error) {
 }
 
 func arrayGetItem(c call) (any, error) {
-	list, err := c.list(0)
+	list, err := c.list()
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +119,12 @@ func arrayGetItem(c call) (any, error) {
 }
 
 func arrayLength(c call) (any, error) {
-	list, err := c.list(0)
+	list, err := c.list()
 	return number(len(list)), err
 }
 
 func arrayUnique(c call) (any, error) {
-	list, err := c.list(0)
+	list, err := c.list()
 	unique := []any{}
 	for _, v := range list {
 		if !slices.ContainsFunc(unique, func(u any) bool { return equalJSON(u, v) }) {

@@ -125,24 +125,36 @@ func (s step) apply(v, root any, found []any) []any {
 			found = s.apply(child, root, found)
 		}
 	case stepFilter:
-		list, isList := v.([]any)
-		if !isList {
-			list = []any{v} // an object is asked itself
-		}
-		for _, item := range list {
-			if s.filter(item, root) {
-				found = append(found, item)
-			}
-		}
+		found = append(found, s.chosen(v, root)...)
 	case stepLength:
-		switch v := v.(type) {
-		case []any:
-			found = append(found, number(len(v)))
-		case map[string]any:
-			found = append(found, number(len(v)))
-		}
+		found = append(found, lengthOf(v)...)
 	}
 	return found
+}
+
+// chosen are the items of a list that the filter takes; anything else is asked itself.
+func (s step) chosen(v, root any) []any {
+	list, ok := v.([]any)
+	if !ok {
+		list = []any{v}
+	}
+	var chosen []any
+	for _, item := range list {
+		if s.filter(item, root) {
+			chosen = append(chosen, item)
+		}
+	}
+	return chosen
+}
+
+func lengthOf(v any) []any {
+	switch v := v.(type) {
+	case []any:
+		return []any{number(len(v))}
+	case map[string]any:
+		return []any{number(len(v))}
+	}
+	return nil
 }
 
 func sliceBounds(n *int, missing, length int) int {

@@ -1,7 +1,8 @@
 // Package lambdaapi is a Lambda service for one process: it serves the Lambda Runtime
 // API on the loopback interface and runs handlers with the runtime loop of
 // aws-lambda-go, the one they are deployed with. Every invocation crosses the API as
-// bytes, so errors, payloads and panics come out as they do on AWS.
+// bytes, so errors, payloads and panics come out as they do on AWS. A function that was
+// built for a provided runtime runs as that: a process to each instance.
 package lambdaapi
 
 import (

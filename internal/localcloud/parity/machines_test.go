@@ -42,7 +42,7 @@ func synthesized(t *testing.T) map[string]string {
 const (
 	heartbeatState = "Cronfence Heartbeat"
 	ownPrefix      = "Cronfence " // of the names of states that are not the job's work
-	maxRun         = 6            // seconds, once quickened
+	maxRun         = 8            // seconds, once quickened
 )
 
 // quickened shortens a machine's times to what moto, in real time, can be waited for: a

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	_ = flag.Set("test.parallel", "16") // the cases only wait
+	_ = flag.Set("test.parallel", "12") // the cases only wait
 	os.Exit(rig.Run(m))
 }
 
@@ -39,7 +39,7 @@ type answer struct {
 const (
 	// forever is longer than any case lets a function work. It is no longer since moto
 	// ends a Parallel only when the functions of cancelled branches have answered.
-	forever = 10 * time.Second
+	forever = 12 * time.Second
 	// patience is how long moto has for one case.
 	patience = 2 * time.Minute
 )
