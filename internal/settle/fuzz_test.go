@@ -64,7 +64,9 @@ func FuzzStatusEvent(f *testing.F) {
 	add(func(e *schema.StatusEvent) { e.Detail.Input = "" })
 	add(func(e *schema.StatusEvent) { e.Detail.Input = `{"job":"cleanup","run":"` + run + `","fence":-1}` })
 	add(func(e *schema.StatusEvent) { e.Detail.StartDate, e.Detail.StopDate = 1<<62, -1<<62 })
-	add(func(e *schema.StatusEvent) { e.Detail.ExecutionARN = "arn:aws:states:us-east-1:0:execution:prod_cleanup:x" })
+	add(func(e *schema.StatusEvent) {
+		e.Detail.ExecutionARN = "arn:aws:states:us-east-1:0:execution:prod_cleanup:x"
+	})
 	add(func(e *schema.StatusEvent) { e.DetailType = "Step Functions" })
 	f.Add([]byte(`{"detail-type":"`+schema.StatusDetailType+`"}`), "ABORTED", "")
 	f.Fuzz(func(t *testing.T, event []byte, status, name string) {
@@ -89,7 +91,9 @@ func FuzzSettleEvent(f *testing.F) {
 	}
 	add(func(*schema.SettleEvent) {})
 	for _, name := range []string{"States.Timeout", schema.ErrorStop, schema.ErrorLeaseLost, schema.ErrorMaxRunTime, "Boom", ""} {
-		add(func(e *schema.SettleEvent) { e.Status, e.End = schema.RunFailed, &schema.EndError{Error: name, Cause: "é"} })
+		add(func(e *schema.SettleEvent) {
+			e.Status, e.End = schema.RunFailed, &schema.EndError{Error: name, Cause: "é"}
+		})
 	}
 	add(func(e *schema.SettleEvent) { e.Status = schema.RunFailed })
 	add(func(e *schema.SettleEvent) { e.Status = "" })

@@ -81,8 +81,9 @@ func equal(a, b reflect.Value) bool {
 		return a.Int() == b.Int()
 	case reflect.String:
 		return a.String() == b.String()
+	default:
+		return a.Equal(b)
 	}
-	return a.Equal(b)
 }
 
 // apply changes the record as the patch says.

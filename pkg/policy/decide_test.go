@@ -13,12 +13,8 @@ func TestWhatComesBeforeThePolicyHoldsForEveryPolicy(t *testing.T) {
 			if got := r.Decide(s); got != want {
 				t.Errorf("%v, %+v: %v, want %v", o, s, got, want)
 			}
-			switch want {
-			case Expire:
-				s.Late = false
-			case SkipBlocked:
-				s.Blocked = false
-			}
+			s.Late = false // the first in the way once, the next one after
+			s.Blocked = s.Blocked && want == Expire
 		}
 		if got := r.Decide(Situation{}); o != Allow && got != Start || o == Allow && got != StartBeside {
 			t.Errorf("%v, nothing in the way: %v", o, got)
@@ -58,8 +54,12 @@ func TestCatchUpTakesTheNewestUpToANumber(t *testing.T) {
 		policy               CatchUp
 		count, maximum, want int
 	}{
-		{CatchUpNone, 5, 10, 0}, {CatchUpLatest, 5, 10, 1}, {CatchUpLatest, 0, 10, 0},
-		{CatchUpAll, 5, 10, 5}, {CatchUpAll, 50, 10, 10}, {CatchUp(9), 5, 10, 0},
+		{CatchUpNone, 5, 10, 0},
+		{CatchUpLatest, 5, 10, 1},
+		{CatchUpLatest, 0, 10, 0},
+		{CatchUpAll, 5, 10, 5},
+		{CatchUpAll, 50, 10, 10},
+		{CatchUp(9), 5, 10, 0},
 	} {
 		if got := c.policy.Missed(c.count, c.maximum); got != c.want {
 			t.Errorf("%v of %d, at most %d: %d, want %d", c.policy, c.count, c.maximum, got, c.want)
