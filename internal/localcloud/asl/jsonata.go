@@ -113,7 +113,12 @@ func queryError(format string, args ...any) *Error {
 
 // evaluate compiles anew each time: a compiled expression keeps the variables that it was
 // given, and branches evaluate side by side.
-func evaluate(text string, s scope) (any, error) {
+func evaluate(text string, s scope) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil { // of the library, over a value that it does not expect
+			result, err = nil, fmt.Errorf("%v", p)
+		}
+	}()
 	e, err := jsonatalib.Compile(text)
 	if err != nil {
 		return nil, err

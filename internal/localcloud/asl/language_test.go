@@ -50,13 +50,15 @@ func TestFilters(t *testing.T) {
 }
 
 func TestPathsThatMakeSomethingNew(t *testing.T) {
-	input := `{"a":[1,2,3],"o":{"x":1,"y":2,"z":3}}`
+	input := `{"a":[1,2,3],"o":{"x":1,"y":2,"z":3},"l":[{"p":7},{"p":8}]}`
 	for path, want := range map[string]string{
 		`$.a.length()`:   `3`,
 		`$.o['x','y']`:   `{"x":1,"y":2}`,
 		`$.a[-1:]`:       `[3]`,
 		`$.a[0,2]`:       `[1,3]`,
 		`$..x`:           `[1]`,
+		`$..[?(@.x)].y`:  `[2]`,
+		`$..[?(@.p)].p`:  `[7,8]`,
 		`$$.State.Name`:  `"S"`,
 		`$.o[*]`:         `[1,2,3]`,
 		`$.missing[*].x`: `[]`,

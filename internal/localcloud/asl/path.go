@@ -37,6 +37,7 @@ type step struct {
 	from    *int
 	to      *int
 	filter  predicate
+	each    bool // behind "..": a filter then asks every object, and no list for its items
 }
 
 func (p *Path) String() string { return p.text }
@@ -103,6 +104,7 @@ func parseStep(rest string) ([]step, string, error) {
 		steps = append(steps, step{kind: stepDeep})
 		if strings.HasPrefix(r, "[") {
 			s, r, err := parseBracket(r)
+			s.each = true
 			return append(steps, s), r, err
 		}
 		rest = "." + r

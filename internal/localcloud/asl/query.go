@@ -134,8 +134,12 @@ func (s step) apply(v, root any, found []any) []any {
 
 // chosen are the items of a list that the filter takes; anything else is asked itself.
 func (s step) chosen(v, root any) []any {
-	list, ok := v.([]any)
-	if !ok {
+	list, isList := v.([]any)
+	_, isObject := v.(map[string]any)
+	switch {
+	case s.each && !isObject:
+		return nil
+	case !isList:
 		list = []any{v}
 	}
 	var chosen []any
