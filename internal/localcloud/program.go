@@ -25,7 +25,11 @@ func (c *Cloud) programOf(f assembly.Function) (*lambdaapi.Program, error) {
 	case runtime.GOOS != "linux":
 		return nil, fmt.Errorf("it is built for linux, and this is %s", runtime.GOOS)
 	}
-	dir, err := filepath.Abs(filepath.Join(c.config.Directory, filepath.FromSlash(f.Asset)))
+	dir := filepath.FromSlash(f.Asset)
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(c.config.Directory, dir)
+	}
+	dir, err := filepath.Abs(dir) // the process runs elsewhere
 	if err != nil {
 		return nil, err
 	}

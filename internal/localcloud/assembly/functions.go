@@ -69,7 +69,10 @@ func (w *world) readAssets(fsys fs.FS, file string) error {
 		return err
 	}
 	for hash, f := range manifest.Files {
-		w.assets[hash] = path.Join(path.Dir(file), f.Source.Path)
+		w.assets[hash] = f.Source.Path
+		if !path.IsAbs(f.Source.Path) { // as it is with staging off
+			w.assets[hash] = path.Join(path.Dir(file), f.Source.Path)
+		}
 	}
 	return nil
 }
