@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -122,10 +123,14 @@ func ScheduledDelivery(spec schema.Spec, tick string, now time.Time) (guard.Deli
 	}
 	p := Planned{s.Anchored(at)}
 	planned := schema.MillisOf(at)
-	return guard.Delivery{
+	d := guard.Delivery{
 		Spec: spec, Kind: guard.Scheduled, Tick: schema.TickID(at), At: planned,
-		Prev: p.Prev(planned), Floor: p.Prev(schema.MillisOf(now).Add(-spec.Window())), Interval: p.interval(planned),
-	}, nil
+		Prev: p.Prev(planned), Interval: p.interval(planned),
+	}
+	if strings.HasPrefix(spec.Schedule, "rate(") { // only a rate has its phase from its ticks
+		d.Floor = p.Prev(schema.MillisOf(now).Add(-spec.Window()))
+	}
+	return d, nil
 }
 
 // ManualDelivery is a run that a person asked for now. It has an id of its own kind and eats

@@ -46,6 +46,19 @@ func (e *Engine) Settle(ctx context.Context, end guard.End) (guard.Decision, err
 	return guard.Decision{}, fmt.Errorf("settle %s: %w", end.Run, errContended)
 }
 
+// SettleObserved settles an end that a status event tells of. Nearly always the run has
+// reported it by then: a read says so for less than a refused commit costs.
+func (e *Engine) SettleObserved(ctx context.Context, end guard.End) (guard.Decision, error) {
+	row, err := e.Store.Row(ctx, end.Job, end.Tick)
+	if err != nil {
+		return guard.Decision{}, fmt.Errorf("read tick %s of %s: %w", end.Tick, end.Job, err)
+	}
+	if row != nil && row.Outcome.Final() {
+		return guard.Settle(end, nil, row, e.now()), nil // without a guard it writes nothing
+	}
+	return e.Settle(ctx, end)
+}
+
 // startNext starts the run that a commit gave the guard to. That it cannot be started is not
 // the error of the run that ended: the sentinel starts it.
 func (e *Engine) startNext(ctx context.Context, dec guard.Decision, deadline guard.Millis) {

@@ -60,7 +60,7 @@ func (h *Handler) reported(ctx context.Context, event json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return h.settle(ctx, end)
+	return h.settle(ctx, end, (*engine.Engine).Settle)
 }
 
 // observed handles a status event. Such events may be late, lost or out of order, so they
@@ -77,10 +77,12 @@ func (h *Handler) observed(ctx context.Context, event json.RawMessage) (any, err
 	if err != nil {
 		return nil, err
 	}
-	return h.settle(ctx, end)
+	return h.settle(ctx, end, (*engine.Engine).SettleObserved)
 }
 
-func (h *Handler) settle(ctx context.Context, end guard.End) (any, error) {
+type settleFunc func(*engine.Engine, context.Context, guard.End) (guard.Decision, error)
+
+func (h *Handler) settle(ctx context.Context, end guard.End, settle settleFunc) (any, error) {
 	if err := schema.CheckJob(end.Job); err != nil {
 		return nil, fmt.Errorf("settle: %w", err)
 	}
@@ -95,7 +97,7 @@ func (h *Handler) settle(ctx context.Context, end guard.End) (any, error) {
 		Store: h.Store, Machines: h.Machines, Now: h.Now, NewToken: h.NewToken,
 		Timeout: schema.DispatcherTimeout, Observe: log,
 	}
-	dec, err := e.Settle(ctx, end)
+	dec, err := settle(&e, ctx, end)
 	if err != nil {
 		return nil, err
 	}
