@@ -15,6 +15,7 @@ type observation struct {
 	by *process // whose effect it was, if any
 
 	commit                *guard.Commit
+	is                    Transition // the commit
 	before, after         *guard.Guard
 	rowsBefore, rowsAfter []*guard.Row // in the order of the commit's row writes
 
@@ -97,7 +98,7 @@ func (h *history) check(w *World, o *observation) {
 func (h *history) learn(w *World, o *observation) {
 	switch {
 	case o.commit != nil:
-		w.coverage.commits[transitionOf(*o.commit)]++
+		w.coverage.commits[o.is]++
 		h.learnGuard(o)
 		for _, g := range gapsOf(*o.commit) { // a gap that grows is written anew
 			h.gaps = append(slices.DeleteFunc(h.gaps, func(old gap) bool { return old.from == g.from }), g)

@@ -133,7 +133,7 @@ func (w *World) announce(x *execution) {
 			if err != nil {
 				return err
 			}
-			_, err = p.engine().Settle(context.Background(), end)
+			_, err = p.engine().SettleObserved(context.Background(), end)
 			return err
 		}, nil)
 	}

@@ -18,7 +18,8 @@ var _ guard.Store = store{}
 // own row. Some stores forget the token, so a transaction may meet its own rows as well.
 func (s store) Commit(ctx context.Context, c guard.Commit) error {
 	w := s.p.w
-	e := effect{is: transitionOf(c), run: func() error { return w.commit(s.p, c) }}
+	e := effect{is: transitionOf(c)}
+	e.run = func() error { return w.commit(s.p, c, e.is) }
 	e.again = e.run
 	if w.tracing {
 		e.what = describe(e.is, c)
@@ -76,9 +77,9 @@ func (s store) Guards(ctx context.Context, after string, limit int) (page guard.
 }
 
 // commit applies a commit and shows it to the checks.
-func (w *World) commit(p *process, c guard.Commit) error {
+func (w *World) commit(p *process, c guard.Commit, is Transition) error {
 	ctx := context.Background()
-	o := observation{by: p, commit: &c, before: w.guard}
+	o := observation{by: p, commit: &c, is: is, before: w.guard}
 	writes := rowWrites(c)
 	for _, write := range writes {
 		row, err := w.mem.Row(ctx, c.Job, guard.TickOf(write.SK))
