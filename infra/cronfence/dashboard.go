@@ -21,7 +21,6 @@ const (
 type dashboard struct {
 	awscloudwatch.Dashboard
 	scheduler *Scheduler
-	row       []awscloudwatch.IWidget // of jobs, until it is full
 	jobs      int
 }
 

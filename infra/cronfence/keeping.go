@@ -2,7 +2,6 @@ package cronfence
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
@@ -24,7 +23,7 @@ const maxRetention = 3650 * day
 // checkKeeping refuses what the functions could not be told of records and logs.
 func (p *SchedulerProps) checkKeeping(bad *problems) {
 	if r := p.Retention; r < 0 || r%day != 0 || r > maxRetention {
-		bad.addf("retention %v: must be whole days, 24h0m0s to %v, or 0 for %v", r, maxRetention, time.Duration(schema.Retention))
+		bad.addf("retention %v: must be whole days, 24h0m0s to %v, or 0 for %v", r, maxRetention, schema.Retention)
 	}
 	switch p.LogLevel {
 	case "", LogInfo, LogError:

@@ -105,12 +105,12 @@ func nagged(stack awscdk.Stack) []nagFinding {
 	all = append(all, *notes.FindWarning(jsii.String("*"), assertions.Match_AnyValue())...)
 	var found []nagFinding
 	for _, m := range all {
-		rule, isNag := strings.CutPrefix(fmt.Sprint(m.Entry.Data), "AwsSolutions-")
+		rule, isNag := strings.CutPrefix(fmt.Sprint(m.Entry.Data), "AwsSolutions-") //nolint:staticcheck // the assertions have no newer type
 		if !isNag {
 			continue
 		}
 		rule, _, _ = strings.Cut(rule, ": ")
-		found = append(found, nagFinding{resource: *m.Id, rule: arns.Replace(rule)})
+		found = append(found, nagFinding{resource: *m.Id, rule: arns.Replace(rule)}) //nolint:staticcheck // as above
 	}
 	return found
 }
