@@ -1,9 +1,9 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-.PHONY: help dev test sim lint fmt synth tools
+.PHONY: help dev test proof sim explore walks oracle mutate lint fmt synth tools
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-6s %s\n' "$$t" "$$d"; done
+	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
 
 dev: ## run the example jobs in a local cloud (needs Go)
 	go run ./cmd/cronfence dev
@@ -11,8 +11,22 @@ dev: ## run the example jobs in a local cloud (needs Go)
 test: .venv/stamp ## run every test, under the race detector too (needs Go, a C compiler, Python 3.11, Node.js)
 	scripts/test
 
+proof: sim explore walks oracle mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
+
 sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 14 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
+
+explore: ## try every interleaving of a small model, with every pair of faults (needs Go)
+	go test -v -timeout 60m ./internal/explore -run '^TestInvariants' -explore.full
+
+walks: .venv/stamp ## walk 5,000 random sequences on memory and on an emulator (needs Go, Python 3.11)
+	go test -v -timeout 20m ./pkg/guard/dynamo -run 'RandomWalks|Histories' -walks 5000
+
+oracle: ## hold 20,000 random expressions against a minute-by-minute oracle (needs Go)
+	go test -v ./pkg/schedule -run '^TestOracle$$' -oracle.n=20000
+
+mutate: ## change the policies and the protocol one token at a time and expect a test to fail (needs Go)
+	scripts/mutate
 
 lint: ## check style, imports and go.mod; changes nothing (needs Go)
 	scripts/lint
@@ -23,7 +37,7 @@ fmt: ## format the Go files (needs Go)
 synth: ## synthesize the example app into cdk.out (needs Go, Node.js)
 	CDK_OUTDIR=cdk.out go run ./infra/app
 
-tools: .venv/stamp ## install the emulators and linters that tests start, pinned, into .venv (needs Python 3.11)
+tools: .venv/stamp ## install the emulators and linters that tests start, pinned, into .venv (needs Python 3.11, Node.js)
 
-.venv/stamp: scripts/requirements.txt
+.venv/stamp: scripts/requirements.txt docs/examples/node/package-lock.json
 	scripts/tools
