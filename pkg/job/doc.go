@@ -33,5 +33,6 @@
 //   - WithTokens: states:SendTaskHeartbeat, SendTaskSuccess and SendTaskFailure.
 //
 // A leading key is held to with the condition
-// "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["cleanup"]}.
+// "ForAllValues:StringEquals": {"dynamodb:LeadingKeys": ["cleanup"]}. The constructs' GrantFence
+// and GrantNotes give these permissions.
 package job
