@@ -39,6 +39,7 @@ func bounds() []Config {
 	few := append(configs(maxTicks, 0), configs(2, 1)[:3]...)
 	return append(few,
 		Config{Overlap: policy.Replace, Beats: true, Ticks: 2, Faults: 1},
+		Config{Overlap: policy.Skip, Ticks: 2, Faults: 2, Only: []Fault{Crash, Paused}},
 		Config{Overlap: policy.Replace, Ticks: maxTicks, Faults: 1, Only: []Fault{StopDenied}},
 	)
 }

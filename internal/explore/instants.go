@@ -95,7 +95,7 @@ func (x *explorer) nameGuard(s *state, g *record, name func(...Millis)) {
 		if _, r := s.execution(g.Run.ID); r == nil {
 			name(g.Run.At + timeout + second) // the sentinel starts it from then on
 			around(g.StartBy - timeout)       // and nobody from then on
-			name(g.StartBy + margin + second) // it is given up from then on
+			around(g.StartBy + margin)        // it is given up from then on
 			if row := s.recs.row(g.Run.Tick); row != nil && row.Outcome == guard.Running {
 				name(row.NotBefore + second)
 			}

@@ -40,6 +40,9 @@ func (x *explorer) checkHolder(s *state, b, g *record) string {
 	if b != nil && g != nil && g.Version < b.Version {
 		return fmt.Sprintf("I2: the version falls from %d to %d", b.Version, g.Version)
 	}
+	if w := freed(b, g); w != "" && (g.DrainUntil == 0 || g.DrainUntil+2*margin < s.clock) {
+		return fmt.Sprintf("I10: the guard comes free and %s goes on waiting", shortTick(w))
+	}
 	if !acquires(b, g) {
 		return ""
 	}
@@ -48,6 +51,14 @@ func (x *explorer) checkHolder(s *state, b, g *record) string {
 	}
 	s.past.fence = g.Fence
 	return ""
+}
+
+// freed returns the tick that waits for a guard which its holder leaves to nobody.
+func freed(b, g *record) string {
+	if b == nil || b.Run == nil || g == nil || g.Run != nil || g.Waiting == nil {
+		return ""
+	}
+	return g.Waiting.Tick
 }
 
 // checkTrust is I1. A run trusts while its task is at work; one that fences its writes, only
@@ -208,20 +219,20 @@ func (x *explorer) checkEnd(s *state, n *node) string {
 	case c.kind == kindDeliver && !x.recorded(s, c.tick) && !x.tooLate(s, c.tick):
 		return fmt.Sprintf("I8: %s ends well and left no record", c)
 	case c.kind == kindBeat:
-		return checkAnswer(s, c, r.renewal)
+		return x.checkAnswer(s, c, r.renewal)
 	}
 	return ""
 }
 
 // checkAnswer: a run that holds the guard, unmarked and within its times, is not told to end.
-func checkAnswer(s *state, c call, told guard.Renewal) string {
+func (x *explorer) checkAnswer(s *state, c call, told guard.Renewal) string {
 	g := s.recs.guard
 	if g == nil || g.Run == nil || g.Run.ID != c.run.run || g.Fence != c.run.in.Fence || g.Mark != nil {
 		return ""
 	}
 	switch {
 	case told == guard.LostLease,
-		told == guard.HadMaxTime && s.clock+skew < g.MaxRunUntil,
+		told == guard.HadMaxTime && s.clock+skew < c.run.timesOut(x.spec),
 		told == guard.AskedToStop && (g.Stop == nil || s.clock+skew < g.StopDeadline):
 		return fmt.Sprintf("I10: %s holds the guard and is told %q", shortRun(c.run.run), refusalName(told))
 	}

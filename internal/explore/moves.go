@@ -75,8 +75,8 @@ func (x *explorer) emit(m move, s state, broken string) {
 }
 
 // spent drops the beats that can do and tell nothing any more: their run has ended, so nobody
-// hears of the answer, and what is left of them is to read, or to write on condition of a fence
-// that the guard does not have and, by I2, will never have again.
+// hears of the answer; gone through with now they change nothing; and what they would write asks
+// for a fence that the guard does not have and, by I2, will never have again.
 func (x *explorer) spent(s state) state {
 	for i := len(s.calls.all) - 1; i >= 0; i-- {
 		n := s.calls.all[i].node
@@ -84,18 +84,30 @@ func (x *explorer) spent(s state) state {
 			continue
 		}
 		_, r := s.execution(n.call.run.run)
-		if r.phase != working && (!n.next.changes() || neverAgain(n.next, s.recs.guard)) {
+		if r.phase != working && (!n.next.changes() || neverAgain(n.next, s.recs.guard)) && x.idle(s, n) {
 			s.calls = x.calls.without(s.calls, i)
 		}
 	}
 	return s
 }
 
+// idle tells whether the rest of a call, gone through with at once, changes no record.
+func (x *explorer) idle(s state, n *node) bool {
+	for n.next != nil {
+		after, a, _ := x.perform(s, n, false)
+		if after.recs != s.recs || after.runs != s.runs {
+			return false
+		}
+		n = x.child(n, step{a, s.clock})
+	}
+	return true
+}
+
 // neverAgain tells whether a commit asks for another fence than the guard's.
 func neverAgain(e *effect, g *record) bool {
 	for _, w := range e.commit.Writes {
 		for _, c := range w.If {
-			if c.Field == "fence" && c.Op == guard.Is && (g == nil || g.Run == nil || g.Fence != c.Value) && len(e.commit.Writes) == 1 {
+			if c.Field == "fence" && c.Op == guard.Is && (g == nil || g.Fence != c.Value) && len(e.commit.Writes) == 1 {
 				return true
 			}
 		}

@@ -55,7 +55,7 @@ var mutants = []struct {
 			}
 		}
 	}, []string{"I4", "I9"}},
-	{"no drain before a hand-over", Config{Overlap: policy.QueueOne, Beats: false, Ticks: 2, Faults: 1}, func(e *effect) {
+	{"no drain after a crash", Config{Overlap: policy.Skip, Beats: false, Ticks: 2, Faults: 1}, func(e *effect) {
 		if w := guardWrite(e); w != nil {
 			delete(w.Patch.Set, "drainUntil")
 		}
