@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"context"
+
 	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
@@ -47,7 +50,7 @@ func (w *World) doOutside(o *outsideFault) {
 	switch o.fault {
 	case GuardDeleted:
 		// With the guard and every row gone nothing tells the job from one that never ran.
-		if _, any := w.history.someRow(w); w.guard == nil || !any && w.history.alive() {
+		if w.guard == nil || w.rows() == 0 && w.history.alive() {
 			return
 		}
 		w.faults.struck(o.fault)
@@ -55,7 +58,8 @@ func (w *World) doOutside(o *outsideFault) {
 		w.mem.Delete(simJob, schema.GuardSK)
 		w.guard = nil
 	case RowDeleted:
-		if tick, ok := w.history.someRow(w); ok && (w.guard != nil || !w.history.alive()) {
+		known := w.guard != nil && w.guard.Ready || w.rows() > 1
+		if tick, ok := w.history.someRow(w); ok && (known || !w.history.alive()) {
 			w.faults.struck(o.fault)
 			w.history.forgetRow(w, tick)
 			w.mem.Delete(simJob, schema.TickSK(tick))
@@ -74,4 +78,13 @@ func (w *World) doOutside(o *outsideFault) {
 			}
 		}
 	}
+}
+
+// rows is how many ledger rows there are, as far as it matters: none, one, or more.
+func (w *World) rows() int {
+	page, err := w.mem.Rows(context.Background(), guard.RowQuery{Job: simJob, Limit: 2})
+	if err != nil {
+		return 0
+	}
+	return len(page.Rows)
 }

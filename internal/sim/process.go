@@ -19,7 +19,7 @@ type process struct {
 	name string
 	skew Millis // of its clock
 	dies Millis // Lambda's timeout: nothing is sent or answered later
-	sent Millis // the last effect: what it asks for was decided then
+	read Millis // when it last looked at its clock: it decides by that
 
 	on     *coroutine
 	done   func(outcome)
@@ -108,7 +108,10 @@ func (p *process) die() {
 }
 
 // now is the process' own clock.
-func (p *process) now() time.Time { return (p.w.clock + p.skew).Time() }
+func (p *process) now() time.Time {
+	p.read = p.w.clock
+	return (p.w.clock + p.skew).Time()
+}
 
 func (p *process) engine() *engine.Engine {
 	return &engine.Engine{
@@ -146,7 +149,6 @@ func (e effect) reads() bool { return e.is == Read || e.is == Describe }
 // do carries an effect out, or lets the fault of the moment strike.
 func (p *process) do(_ context.Context, e effect) error {
 	w := p.w
-	p.sent = w.clock
 	if w.faultless {
 		return e.run()
 	}

@@ -93,7 +93,7 @@ func dueTickStarts(_ *history, w *World, o *observation) string {
 	if o.commit == nil || o.before == nil {
 		return ""
 	}
-	decided := o.by.sent
+	decided := o.by.read
 	if !occupied(o.before, o.after.Spec, decided) && o.before.Ready && o.before.Waiting == nil && o.before.Paused == nil {
 		for i, row := range o.rowsAfter {
 			if row == nil || o.rowsBefore[i] != nil || row.Kind != guard.Scheduled || row.Fence != 0 {
