@@ -1,6 +1,7 @@
 package rig
 
 import (
+	"context"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -148,7 +149,7 @@ func (d *daemon) run(who *syscall.Credential, log *os.File) error {
 func (d *daemon) accepting() error {
 	deadline := time.Now().Add(startTimeout)
 	for {
-		conn, err := net.Dial("unix", filepath.Join(d.dir, d.socket))
+		conn, err := new(net.Dialer).DialContext(context.Background(), "unix", filepath.Join(d.dir, d.socket))
 		if err == nil {
 			return conn.Close()
 		}

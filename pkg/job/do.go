@@ -114,9 +114,11 @@ func (s *session) begin(ctx context.Context) error {
 	return s.look(ctx)
 }
 
-// work does the work with all that watches over it beside it.
+// work does the work with all that watches over it beside it, until the work returns: a run
+// that was asked to stop and takes its time still needs its heartbeats.
 func (s *session) work(ctx context.Context, run Run, work Work) error {
-	watching, stop := context.WithCancel(ctx)
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { s.keepTime(watching) })
 	if s.guard != nil {

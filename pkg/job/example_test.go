@@ -17,8 +17,11 @@ import (
 func Example() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	os.Setenv("CRONFENCE_RUN", `{"scheduler":"shop","table":"t","job":"cleanup","tick":"2026-09-07T02:00:00Z",
+	err := os.Setenv("CRONFENCE_RUN", `{"scheduler":"shop","table":"t","job":"cleanup","tick":"2026-09-07T02:00:00Z",
 		"run":"cleanup-20260907T020000Z-1","fence":7,"attempt":1,"deadline":"2100-01-01T00:00:00Z","interval":900,"payload":null}`)
+	if err != nil {
+		log.Fatal(err)
+	}
 
 	run, err := job.FromEnv()
 	if err != nil {

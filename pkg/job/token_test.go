@@ -83,6 +83,24 @@ func TestATokenIsBeatenForAndAnswered(t *testing.T) {
 	}
 }
 
+// Else the task's heartbeat would run out, and the run count as timed out.
+func TestARunThatIsAskedToStopIsBeatenForUntilItHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &tokens{}
+		run := newRun()
+		run.Token = "T"
+		asked := job.WithGuard(guardAfter(25*time.Second, says(job.GuardState{Held: true, Stop: &job.StopError{}})))
+		err := job.Do(t.Context(), run, func(ctx context.Context, _ job.Run) error {
+			<-ctx.Done()
+			time.Sleep(time.Minute) // cleans up
+			return ctx.Err()
+		}, job.WithTokens(s), asked)
+		if !errors.Is(err, job.ErrStop) || s.beats != 4 {
+			t.Errorf("%v after %d beats: want it stopped after 4", err, s.beats)
+		}
+	})
+}
+
 func takes(d time.Duration) job.Work {
 	return func(ctx context.Context, _ job.Run) error {
 		select {

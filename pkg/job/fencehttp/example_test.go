@@ -1,6 +1,7 @@
 package fencehttp_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log"
@@ -20,7 +21,11 @@ func Example() {
 	// Two runs of the job; the older one wakes up late.
 	send := func(run job.Run) error {
 		client := &http.Client{Transport: &fencehttp.Transport{Run: run}}
-		resp, err := client.Post(server.URL, "text/plain", nil)
+		req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, server.URL, http.NoBody)
+		if err != nil {
+			return err
+		}
+		resp, err := client.Do(req)
 		if err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ func TestNoLateStatementLands(t *testing.T) {
 			fencesql.PostgreSQL: "writes || ' ' || CAST($1 AS TEXT)", fencesql.SQLite: "writes || ' ' || CAST($1 AS TEXT)",
 			fencesql.MySQL: "CONCAT(writes, ' ', ?)",
 		}[d.dialect]
-		fill(t, d, db)
+		fill(t, db)
 		landed := func(ctx context.Context, n int) (fences []int64, err error) {
 			var writes string
 			err = db.QueryRowContext(ctx, d.q("SELECT writes FROM account WHERE place = $1"), n).Scan(&writes)
@@ -147,7 +147,7 @@ func TestNoLateStatementLands(t *testing.T) {
 }
 
 // fill makes the rows that statements update.
-func fill(t *testing.T, d database, db *sql.DB) {
+func fill(t *testing.T, db *sql.DB) {
 	t.Helper()
 	var values []string
 	for n := range fencetest.Full {
