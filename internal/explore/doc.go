@@ -45,11 +45,23 @@
 //     fence. Only the number of writes since is forgotten.
 //   - Instants of an execution that ended so long ago that no drain counts from them, and a
 //     drain that is over by every clock, are forgotten.
+//   - A beat whose run has ended is dropped once it can do nothing: nobody hears of its answer,
+//     gone through with it changes nothing, and what it would write asks for a fence that the
+//     guard does not have and, by I2, will never have again.
 //   - A call that met two different histories but got the same answers at the same instants
 //     does the same.
 //
 // States are known by a hash of 64 bits. Two different states with the same hash would be taken
 // for one: among 50 million states the chance that any two are is below one in ten thousand.
+//
+// # The bound
+//
+// With -explore.full it is three ticks and every pair of faults, for Skip, QueueOne and Replace,
+// with and without beats. Beats then fall between the ticks. Where both fall on the same
+// instants a heartbeat stands beside every dispatcher, and the states are four times as many:
+// there every single fault is explored, not every pair. Without the flag it is three ticks and
+// no fault, and two ticks and one. -explore.states ends each configuration early, nearest states
+// first, and its line says so.
 //
 // # What is not in the model
 //
