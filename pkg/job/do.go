@@ -26,7 +26,9 @@ type Option func(*session)
 
 // WithGuard watches the job's guard, so that the context ends on a stop request and on a
 // lost lease. The guard is also read once before the work begins: a run that has lost it
-// does not start. Not for jobs of overlap policy Allow, whose runs hold no guard.
+// does not start. One whose guard cannot be read for longer than the lease last seen, or for
+// a minute if it never could be, is ended: check that its role may. Not for jobs of overlap
+// policy Allow, whose runs hold no guard.
 // Default: nobody looks at the guard.
 func WithGuard(g Guard) Option { return func(s *session) { s.guard = g } }
 
