@@ -126,7 +126,7 @@ func (c *calendar) next(t time.Time) (time.Time, bool) {
 		wall = earliest.Add(-time.Nanosecond)
 	}
 	for {
-		wall = c.ticks.Next(wall)
+		wall = c.ticks.Next(lastSecond(wall))
 		if wall.IsZero() || !wall.Before(latest) {
 			return time.Time{}, false
 		}
@@ -138,13 +138,22 @@ func (c *calendar) next(t time.Time) (time.Time, bool) {
 	}
 }
 
+// Ticks lie on whole minutes, and the library searches second by second: it is spared those
+// in which there is none. lastSecond has the same ticks after it as t, firstSecond the same
+// before it.
+func lastSecond(t time.Time) time.Time { return t.Truncate(time.Minute).Add(59 * time.Second) }
+
+func firstSecond(t time.Time) time.Time {
+	return t.Add(time.Minute - time.Nanosecond).Truncate(time.Minute).Add(-59 * time.Second)
+}
+
 func (c *calendar) prev(t time.Time) (time.Time, bool) {
 	wall := c.before(t)
 	if wall.After(latest) {
 		wall = latest
 	}
 	for {
-		wall = c.ticks.Prev(wall)
+		wall = c.ticks.Prev(firstSecond(wall))
 		if wall.IsZero() || wall.Before(earliest) {
 			return time.Time{}, false
 		}
