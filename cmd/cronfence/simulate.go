@@ -63,7 +63,7 @@ func runSimulate(o simulateOptions, now time.Time, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(2000)) // it makes much rubbish and keeps little
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // it makes much rubbish and keeps little
 	s, err := sim.Simulate(options)
 	if err != nil {
 		return err

@@ -10,10 +10,7 @@ import (
 
 // invariants are the promises of the design's first section. Each is held against every
 // single observation, before the history learns of it; it returns what is wrong, or nothing.
-var invariants = []struct {
-	name   string
-	broken func(h *history, w *World, o *observation) string
-}{
+var invariants = []invariant{
 	{"I1", oneTrusted},
 	{"I2", fencesRise},
 	{"I3", oldWritesRefused},
@@ -25,6 +22,14 @@ var invariants = []struct {
 	{"I9", oneWorks},
 	{"I10", dueTickStarts},
 	{"I10", beatingHolderStays},
+}
+
+// overlaps are what a simulation without faults counts.
+var overlaps = []invariant{{"I1", oneTrusted}, {"I9", oneWorks}}
+
+type invariant struct {
+	name   string
+	broken func(h *history, w *World, o *observation) string
 }
 
 // oneTrusted is I1: when the guard goes to a run, no other may still trust in its lease. A
