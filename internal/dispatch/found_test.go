@@ -1,6 +1,7 @@
 package dispatch_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/cronfence/cronfence/internal/machine"
@@ -41,5 +42,29 @@ func TestRedeliveryAfterItsRowWasDeletedLeavesTheHolderAlone(t *testing.T) {
 	}
 	if g, row := w.Guard("cleanup"), w.Row("cleanup", "02:00"); g.Run != nil || row.Outcome != guard.Succeeded {
 		t.Errorf("guard %+v, row %+v: want it free and the success on record", g, row)
+	}
+}
+
+// The exploration pointed to what this shows: a look that does not see a run yet proves
+// nothing while others may have started it.
+func TestRefusedRestartOfARunThatIsNotSeenYetLeavesItItsGuard(t *testing.T) {
+	w, spec := testworld.New(t, nil), testworld.Minutely("cleanup")
+	w.At("02:00:01")
+	w.Runs.FailStart = errors.New("throttled") // whether it took effect is not known
+	_, _ = w.Deliver(spec, "2026-09-07T02:00:00Z")
+	w.Runs.FailStart = machine.ErrPermanent
+	w.At("02:00:20")
+	if r, err := w.Deliver(spec, "2026-09-07T02:00:00Z"); err == nil {
+		t.Errorf("%+v: want the refusal back", r)
+	}
+	if row := w.Row("cleanup", "02:00"); row.Outcome != guard.Running || w.Guard("cleanup").Run == nil {
+		t.Errorf("row %+v: want it Running until nobody may start it", row)
+	}
+	w.At("02:02:12")
+	if r := w.Tick(spec, "02:02"); r.Result == "Skipped" {
+		t.Errorf("%+v: want the run abandoned by then", r)
+	}
+	if row := w.Row("cleanup", "02:00"); row.Outcome != guard.Abandoned {
+		t.Errorf("row %+v: want Abandoned", row)
 	}
 }

@@ -97,7 +97,7 @@ func (e *Engine) finish(ctx context.Context, d guard.Delivery, dec guard.Decisio
 		return res, nil
 	}
 	var err error
-	res.Sent, err = e.start(ctx, d.Spec, dec.Row, deadline)
+	res.Sent, err = e.start(ctx, d.Spec, dec.Row, deadline, dec.Commit != nil)
 	return res, err
 }
 

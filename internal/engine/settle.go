@@ -65,7 +65,7 @@ func (e *Engine) startNext(ctx context.Context, dec guard.Decision, deadline gua
 	if dec.Next == nil || dec.Guard.Spec == nil {
 		return
 	}
-	if _, err := e.start(ctx, *dec.Guard.Spec, *dec.Next, deadline); err != nil {
+	if _, err := e.start(ctx, *dec.Guard.Spec, *dec.Next, deadline, true); err != nil {
 		e.warn(dec.Next.Job, dec.Next.Run, "the next run was not started yet", err)
 	}
 }

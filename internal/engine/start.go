@@ -15,8 +15,9 @@ import (
 // start sends the row's run to Step Functions. deadline is when this process can no
 // longer be sending: at or past the row's StartBy nothing is sent and the run is left to
 // expire, since a late start would run what others have given up. A retry that must wait
-// for its predecessor's work to end is left to the sentinel.
-func (e *Engine) start(ctx context.Context, spec schema.Spec, row guard.Row, deadline guard.Millis) (sent bool, err error) {
+// for its predecessor's work to end is left to the sentinel. first says that this call put the
+// run on record, and nobody is known to have sent its start before.
+func (e *Engine) start(ctx context.Context, spec schema.Spec, row guard.Row, deadline guard.Millis, first bool) (sent bool, err error) {
 	if row.NotBefore > e.now() {
 		return false, nil
 	}
@@ -35,18 +36,22 @@ func (e *Engine) start(ctx context.Context, spec schema.Spec, row guard.Row, dea
 	case errors.Is(err, machine.ErrExists):
 		return true, e.startedBefore(ctx, spec, row)
 	case errors.Is(err, machine.ErrPermanent):
-		return e.startRefused(ctx, spec, row, err)
+		return e.startRefused(ctx, spec, row, first, err)
 	}
 	return false, fmt.Errorf("start %s: %w", row.Run, err)
 }
 
 // startRefused settles a run that cannot be started, unless an earlier start of it went
-// through: then the refusal says nothing of the run, which may be at work.
-func (e *Engine) startRefused(ctx context.Context, spec schema.Spec, row guard.Row, refusal error) (sent bool, err error) {
+// through: then the refusal says nothing of the run, which may be at work. A look that does
+// not see the run proves nothing until nobody may start it any more, so the refusal of a
+// repeated start leaves it to be abandoned by then.
+func (e *Engine) startRefused(ctx context.Context, spec schema.Spec, row guard.Row, first bool, refusal error) (sent bool, err error) {
 	sight, fence, err := e.look(ctx, spec, row.Run)
 	switch {
 	case err != nil:
 		return false, err
+	case !first && (!sight.Known || fence != row.Fence):
+		return false, fmt.Errorf("start %s: %w", row.Run, refusal)
 	case !sight.Known || fence != row.Fence:
 		sight = guard.Sight{Outcome: guard.Failed, Error: "Cronfence.StartRefused", Cause: refusal.Error()}
 	case !sight.Ended:

@@ -68,7 +68,7 @@ func (e *Engine) sweepUnstarted(ctx context.Context, g guard.Guard, deadline gua
 	if row == nil || row.Outcome != guard.Running || row.Fence != g.Fence {
 		return &g, nil
 	}
-	if _, err := e.start(ctx, *g.Spec, *row, deadline); err != nil {
+	if _, err := e.start(ctx, *g.Spec, *row, deadline, false); err != nil {
 		e.warn(g.Job, g.Run.ID, "not started yet", err)
 	}
 	return e.Store.Guard(ctx, g.Job)

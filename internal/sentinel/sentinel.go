@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/engine"
@@ -42,7 +43,7 @@ type Handler struct {
 	NewToken  func() string
 	Out       io.Writer // log and metric lines
 
-	// known is when each job's schedule was last compared with its guard: a function that
+	// known is when each job's schedule was last compared with its guard, by job: a function that
 	// stays warm compares only what changed since.
 	known map[string]time.Time
 }
@@ -92,7 +93,7 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine) (map[string]boo
 	var failed []error
 	for _, s := range list {
 		deployed[s.Job] = true
-		if at, ok := h.known[s.Name]; ok && !s.Modified.After(at) {
+		if at, ok := h.known[s.Job]; ok && !s.Modified.After(at) {
 			continue
 		}
 		spec, err := h.Schedules.Spec(ctx, s.Name)
@@ -106,7 +107,7 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine) (map[string]boo
 			failed = append(failed, fmt.Errorf("schedule %s: %w", s.Name, err))
 			continue
 		}
-		h.known[s.Name] = s.Modified
+		h.known[s.Job] = s.Modified
 	}
 	return deployed, errors.Join(failed...)
 }
@@ -121,6 +122,7 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 	}
 	var reply Reply
 	var failed []error
+	whole, seen := after == "", map[string]bool{}
 	for {
 		page, err := h.Store.Guards(ctx, after, pageSize)
 		if err != nil {
@@ -131,6 +133,7 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 				failed = append(failed, err)
 			}
 			reply.Guards++
+			seen[g.Job] = true
 		}
 		reply.Failed = len(failed)
 		after = page.Next
@@ -138,12 +141,15 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 			break
 		}
 	}
+	if whole && reply.Complete { // a guard that somebody deleted is made anew by the next sweep
+		maps.DeleteFunc(h.known, func(job string, _ time.Time) bool { return !seen[job] })
+	}
 	return reply, errors.Join(append(failed, h.setResumePoint(ctx, after))...)
 }
 
 func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writer, g guard.Guard, deployed map[string]bool) error {
 	if deployed != nil && !deployed[g.Job] {
-		delete(h.known, schema.ScheduleName(h.Scheduler, g.Job))
+		delete(h.known, g.Job)
 		if err := e.Forget(ctx, g); err != nil {
 			return err
 		}

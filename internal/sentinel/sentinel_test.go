@@ -50,8 +50,10 @@ type rig struct {
 	h *sentinel.Handler
 }
 
-func newRig(t *testing.T, d *deployed) *rig {
-	w := testworld.New(t, nil)
+func newRig(t *testing.T, d *deployed) *rig { return newRigOver(t, guard.NewMemory(), d) }
+
+func newRigOver(t *testing.T, store guard.Store, d *deployed) *rig {
+	w := testworld.New(t, store)
 	n := 0
 	return &rig{World: w, t: t, h: &sentinel.Handler{
 		Scheduler: testworld.Scheduler, Store: w.Store, Machines: w.Runs, Schedules: d, Now: w.Now, Out: &w.Out,
@@ -246,6 +248,19 @@ func TestSweepThatRunsOutOfTimeGoesOnWhereItEnded(t *testing.T) {
 		if g := r.Guard(fmt.Sprintf("job%03d", i)); g.Run != nil {
 			t.Fatalf("guard of job %d is still held", i)
 		}
+	}
+}
+
+func TestGuardThatSomebodyDeletedIsMadeAnewBeforeItsNextTick(t *testing.T) {
+	store := guard.NewMemory()
+	spec := testworld.Spec("hourly", "cron(0 * * * ? *)")
+	r := newRigOver(t, store, deploy(spec))
+	r.sweep("02:10:00")
+	store.Delete("hourly", schema.GuardSK)
+	r.sweep("02:11:00") // finds it gone
+	r.sweep("02:12:00")
+	if g := r.Guard("hourly"); g.SpecHash == "" || !g.Ready {
+		t.Errorf("guard %+v: want it there and, with no row to look after, ready", g)
 	}
 }
 
