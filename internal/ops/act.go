@@ -33,9 +33,17 @@ func (d *Direct) Resume(ctx context.Context, job string) (Status, error) {
 	return d.status(ctx, g)
 }
 
+// sending bounds what starts and stops runs: nobody ends this process at its timeout as Lambda
+// would, and a start that is sent too late would run what others have given up.
+func (d *Direct) sending(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, d.Engine.Timeout)
+}
+
 // Release implements Operator.
 func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, error) {
-	g, _, err := d.Engine.Release(ctx, r.Job, r.By, r.Reason)
+	sending, cancel := d.sending(ctx)
+	g, _, err := d.Engine.Release(sending, r.Job, r.By, r.Reason)
+	cancel()
 	var refused *guard.Refusal
 	if errors.As(err, &refused) && draining(g, d.now()) {
 		err = refusal("the guard of job %s is not held: work of its last run may go on until %s, and nothing can cut that short", r.Job, g.DrainUntil)
@@ -75,7 +83,9 @@ func (d *Direct) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 		return RunResult{}, err
 	}
 	var tick string
-	res, err := d.Engine.Run(ctx, r.Job, why, func(delivery *guard.Delivery) {
+	sending, cancel := d.sending(ctx)
+	defer cancel()
+	res, err := d.Engine.Run(sending, r.Job, why, func(delivery *guard.Delivery) {
 		delivery.Overlap, tick = r.Overlap, delivery.Tick
 	})
 	if err != nil {
