@@ -139,9 +139,16 @@ func writeSummary(out io.Writer, s sim.Summary) error {
 		what string
 		n    int
 	}{
-		{"started", s.Started}, {"succeeded", s.Succeeded}, {"failed", s.Failed}, {"skipped", s.Skipped},
-		{"coalesced", s.Coalesced}, {"replaced", s.Replaced}, {"missed", s.Missed}, {"expired", s.Expired},
-		{"abandoned", s.Abandoned}, {"lease lost", s.LeaseLost},
+		{"started", s.Started},
+		{"succeeded", s.Succeeded},
+		{"failed", s.Failed},
+		{"skipped", s.Skipped},
+		{"coalesced", s.Coalesced},
+		{"replaced", s.Replaced},
+		{"missed", s.Missed},
+		{"expired", s.Expired},
+		{"abandoned", s.Abandoned},
+		{"lease lost", s.LeaseLost},
 	} {
 		if line.n > 0 {
 			text += fmt.Sprintf("%8d %-10s %5.1f %%\n", line.n, line.what, 100*float64(line.n)/float64(s.Ticks))

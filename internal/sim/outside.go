@@ -77,6 +77,7 @@ func (w *World) doOutside(o *outsideFault) {
 				return
 			}
 		}
+	default: // no other is done by people
 	}
 }
 

@@ -155,6 +155,7 @@ func (p *Plan) behave(w *World, x *execution) behaviour {
 		b.broken = w.between(1, b.lasts+5_000)
 	case BeatLate:
 		b.beatDelay = w.between(20_000, Millis(2*p.Spec.Lease().Milliseconds()))
+	default: // no other is a run's
 	}
 	return b
 }

@@ -125,28 +125,33 @@ func occupied(g *guard.Guard, spec *schema.Spec, at Millis) bool {
 func beatingHolderStays(h *history, w *World, o *observation) string {
 	switch {
 	case o.commit != nil && o.before != nil && o.after.Mark != nil && o.before.Mark == nil:
-		r := h.byFence(o.after.Fence)
-		if r != nil && !markedWell(o) {
+		if r := h.byFence(o.after.Fence); r != nil && !markedWell(o) {
 			return fmt.Sprintf("%s is marked for a %s although its lease is good until %s", r.run, o.after.Mark.Why, stamp(o.before.LeaseUntil))
 		}
 	case o.stopped != nil && o.stopped.phase != closed:
-		r := h.byFence(o.stopped.in.Fence)
-		if r != nil && !r.shared && !r.orphaned && !r.marked && !r.left { // nothing keeps it from beating before it ends
+		if r := h.byFence(o.stopped.in.Fence); r.beats() && !r.shared { // nothing keeps it from beating before it ends
 			return fmt.Sprintf("%s is stopped and not marked; its lease: %s", r.run, stamp(r.lease))
 		}
 	case o.told != nil:
-		r := h.byFence(o.told.in.Fence)
-		if r == nil || r.orphaned || r.marked || r.left {
-			return ""
-		}
-		switch {
-		case o.answer == schema.ErrorMaxRunTime && o.at+margin >= o.told.begunAt+w.plan.least:
-		case o.answer == schema.ErrorStop && r.askedBy != 0 && o.at+margin/2 >= r.askedBy:
-		default:
+		if r := h.byFence(o.told.in.Fence); r.beats() && !w.toldWell(r, o) {
 			return fmt.Sprintf("%s beats in time and is told %s", r.run, o.answer)
 		}
 	}
 	return ""
+}
+
+// beats tells whether the run holds the guard and nothing has been done to end it.
+func (r *runRecord) beats() bool { return r != nil && !r.orphaned && !r.marked && !r.left }
+
+// toldWell tells whether a refused beat has its reason.
+func (w *World) toldWell(r *runRecord, o *observation) bool {
+	switch o.answer {
+	case schema.ErrorMaxRunTime:
+		return o.at+margin >= o.told.begunAt+w.plan.least
+	case schema.ErrorStop:
+		return r.askedBy != 0 && o.at+margin/2 >= r.askedBy
+	}
+	return false
 }
 
 // markedWell tells whether a mark has its reason.
@@ -156,6 +161,7 @@ func markedWell(o *observation) bool {
 		return o.at > o.before.LeaseUntil
 	case guard.MarkReplace:
 		return o.before.Stop != nil && o.at > o.before.StopDeadline
+	case guard.MarkRelease:
 	}
-	return true
+	return true // a person needs none
 }

@@ -13,10 +13,10 @@ import (
 
 var yearFlag = flag.Bool("sim.year", false, "simulate a year of a minutely job within its time; a week without")
 
-func simulate(t *testing.T, overlap policy.Overlap, run, for_ time.Duration) Summary {
+func simulate(t *testing.T, overlap policy.Overlap, run, length time.Duration) Summary {
 	t.Helper()
 	s, err := Simulate(Options{
-		Schedule: schedule.MustParse("rate(1 minute)"), Overlap: overlap, From: midnight.Time(), For: for_,
+		Schedule: schedule.MustParse("rate(1 minute)"), Overlap: overlap, From: midnight.Time(), For: length,
 		RunTime: func(time.Time) time.Duration { return run }, Longest: run,
 	})
 	if err != nil {

@@ -106,6 +106,7 @@ func (w *World) busy(e effect) error {
 	switch e.is {
 	case Start, Describe, Stop:
 		return errors.New("ThrottlingException: rate exceeded")
+	default:
+		return fmt.Errorf("throughput exceeded: %w", guard.ErrBusy)
 	}
-	return fmt.Errorf("throughput exceeded: %w", guard.ErrBusy)
 }

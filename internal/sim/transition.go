@@ -108,8 +108,9 @@ func (s commitSummary) ofTick() Transition {
 		return Coalesce
 	case guard.Expired:
 		return ExpireTick
+	default:
+		return SkipTick
 	}
-	return SkipTick
 }
 
 // ofRun is a commit that gives the guard to a run whose row is there already.
