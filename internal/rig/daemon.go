@@ -33,6 +33,8 @@ type daemon struct {
 	signal  string // what ends it at once and leaves nothing behind
 	socket  string // in its folder
 	script  string // makes what it needs in its folder and becomes the server
+	// ready, if set, tells whether a server that accepts connections serves them too.
+	ready func(dir string) bool
 
 	once sync.Once
 	err  error
@@ -145,13 +147,17 @@ func (d *daemon) run(who *syscall.Credential, log *os.File) error {
 	return d.accepting()
 }
 
-// accepting waits until somebody can connect, or the server has died.
+// accepting waits until somebody can connect and is served, or the server has died.
 func (d *daemon) accepting() error {
 	deadline := time.Now().Add(startTimeout)
 	for {
 		conn, err := new(net.Dialer).DialContext(context.Background(), "unix", filepath.Join(d.dir, d.socket))
 		if err == nil {
-			return conn.Close()
+			conn.Close()
+			if d.ready == nil || d.ready(d.dir) {
+				return nil
+			}
+			err = errors.New("it accepts connections and does not serve them")
 		}
 		select {
 		case <-d.done:

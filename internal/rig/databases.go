@@ -1,7 +1,9 @@
 package rig
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -12,6 +14,7 @@ var (
 		socket: ".s.PGSQL.5432",
 		script: `initdb -D data -U test --auth=trust --no-sync --locale=C -E UTF8 >/dev/null &&
 			exec postgres -D "$PWD/data" -k "$PWD" -h "" -F -c synchronous_commit=off -c full_page_writes=off`,
+		ready: postgresReady,
 	}
 	mariadb = &daemon{
 		name: "mariadb", program: "mariadb-install-db", debian: "mariadb-server", user: "mysql", signal: "KILL",
@@ -26,6 +29,13 @@ var (
 		script: `exec redis-server --port 0 --unixsocket "$PWD/sock" --save "" --appendonly no --dir "$PWD"`,
 	}
 )
+
+// postgresReady reads the server's own word: while it starts it accepts connections only to
+// refuse them.
+func postgresReady(dir string) bool {
+	state, err := os.ReadFile(filepath.Join(dir, "data", "postmaster.pid"))
+	return err == nil && strings.Contains(string(state), "ready")
+}
 
 // Postgres starts PostgreSQL and returns a connection string for its database postgres,
 // which the package's tests share.
