@@ -1,6 +1,6 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-.PHONY: help dev test proof sim explore walks oracle mutate lint fmt synth tools
+.PHONY: help dev test proof sim explore walks oracle fences mutate lint fmt synth tools
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
@@ -11,7 +11,7 @@ dev: ## run the example jobs in a local cloud (needs Go)
 test: .venv/stamp ## run every test, under the race detector too (needs Go, a C compiler, Python 3.11, Node.js)
 	scripts/test
 
-proof: sim explore walks oracle mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
+proof: sim explore walks oracle fences mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
 
 sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 14 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
@@ -24,6 +24,9 @@ walks: .venv/stamp ## walk 5,000 random sequences on memory and on an emulator (
 
 oracle: ## hold 20,000 random expressions against a minute-by-minute oracle (needs Go)
 	go test -v ./pkg/schedule -run '^TestOracle$$' -oracle.n=20000
+
+fences: .venv/stamp ## try 10,000 interleavings of each fenced write (needs Go, Python 3.11, PostgreSQL, MariaDB, Redis)
+	CRONFENCE_INTERLEAVINGS=10000 go test -timeout 60m ./pkg/job/...
 
 mutate: ## change the policies and the protocol one token at a time and expect a test to fail (needs Go)
 	scripts/mutate

@@ -18,15 +18,15 @@ import (
 	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
-// Full is how many interleavings an adapter must survive. Few is how many are tried outside
-// CI, where somebody waits.
+// Full is how many interleavings an adapter must survive (make fences). Few is how many are
+// tried where somebody waits.
 const (
 	Full = 10_000
 	Few  = 500
 )
 
-// Many is how many interleavings to try: all of them in CI, or as many as
-// CRONFENCE_INTERLEAVINGS says, up to Full.
+// Many is how many interleavings to try: a few, or as many as CRONFENCE_INTERLEAVINGS says,
+// up to Full.
 func Many(t testing.TB) int {
 	t.Helper()
 	if s := os.Getenv("CRONFENCE_INTERLEAVINGS"); s != "" {
@@ -35,9 +35,6 @@ func Many(t testing.TB) int {
 			t.Fatalf("CRONFENCE_INTERLEAVINGS: %v", err)
 		}
 		return min(n, Full)
-	}
-	if os.Getenv("CI") != "" {
-		return Full
 	}
 	return Few
 }
