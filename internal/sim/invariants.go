@@ -170,7 +170,10 @@ func oneWorks(h *history, w *World, o *observation) string {
 			return "" // what policy Allow starts, or let start before it was changed
 		}
 		for _, k := range h.working {
-			if r := h.byFence(k.x.in.Fence); w.plan.Spec.Fenced && r != nil && r.left {
+			r := h.byFence(k.x.in.Fence)
+			ending := r != nil && w.plan.Spec.Fenced && r.left
+			beside := r != nil && r.shared && r.fence > o.began.x.in.Fence // a tick of the old policy, late
+			if ending || beside {
 				continue
 			}
 			return fmt.Sprintf("%s begins to work while %s does", o.began.x.name(), k.x.name())
