@@ -30,7 +30,7 @@ Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usagef("%w; see `%s --help`", err, cmd.CommandPath())
 	})
-	root.AddCommand(newDevCommand(), newNextCommand(), newVersionCommand())
+	root.AddCommand(newDevCommand(), newSimulateCommand(), newNextCommand(), newVersionCommand())
 	root.AddCommand(newJobsCommand(), newStatusCommand(), newHistoryCommand(), newWhyCommand(),
 		newRunCommand(), newPauseCommand(), newResumeCommand(), newReleaseCommand())
 	return root
