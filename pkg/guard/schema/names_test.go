@@ -22,6 +22,10 @@ func TestScheduleNameTellsJobsAndSchedulersApart(t *testing.T) {
 			}
 		}
 	}
+	job := strings.Repeat("j", 40)
+	if got, want := schema.ScheduleName(strings.Repeat("s", 23), job), job+"."+strings.Repeat("s", 23); got != want {
+		t.Errorf("name %q: want %q, which fits just so", got, want)
+	}
 	if got := schema.ScheduleName("example", "cleanup"); got != "cleanup.example" {
 		t.Errorf("name %q: want cleanup.example", got)
 	}

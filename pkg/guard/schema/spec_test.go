@@ -125,3 +125,20 @@ func TestHashTellsSpecsApart(t *testing.T) {
 		t.Errorf("rule %+v", r)
 	}
 }
+
+// docs/jobs.md lists them, and what is deployed depends on them.
+func TestDefaultsAreAsDocumented(t *testing.T) {
+	for name, c := range map[string]struct{ got, want time.Duration }{
+		"lease": {DefaultLease, 120 * time.Second}, "renewal": {DefaultRenewal, 30 * time.Second}, "margin": {SkewMargin, 10 * time.Second},
+		"maximum run time": {DefaultMaxRun, 3600 * time.Second}, "start deadline": {DefaultStartDeadline, 900 * time.Second},
+		"delivery grace": {DeliveryGrace, 300 * time.Second}, "grace": {DefaultGrace, 30 * time.Second},
+		"catch-up": {DefaultCatchUpWindow, 86_400 * time.Second}, "dispatcher": {DispatcherTimeout, 15 * time.Second},
+		"heartbeat": {HeartbeatTimeout, 10 * time.Second}, "sentinel": {SentinelTimeout, 55 * time.Second}, "sweep": {Sweep, 60 * time.Second},
+		"start": {StartAllowance, 75 * time.Second}, "settle": {SettleAllowance, 120 * time.Second}, "slack": {MachineSlack, 30 * time.Second},
+		"retention": {Retention, 90 * 86_400 * time.Second},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", name, c.got, c.want)
+		}
+	}
+}
