@@ -176,3 +176,24 @@ func TestUrgentIsWhatASweepCanClear(t *testing.T) {
 		}
 	}
 }
+
+func TestHolderWhoseRowWasDeletedIsTakenOverAllTheSame(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	run := b.started(0)
+	b.m.Delete(b.spec.Job, schema.TickSK(run.Tick))
+	b.at(131).takeOver(Sight{Known: true, Ended: true, Outcome: TimedOut, EndedAt: b.now})
+	if row := b.row(0); row.Outcome != TimedOut || row.Run != run.Run || b.guard().Run != nil {
+		t.Errorf("row %+v: want it back, and the guard free", row)
+	}
+}
+
+func TestGuardOfARareJobIsKeptWhoeverSettlesItsRun(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	d := b.delivery(0)
+	d.Interval = 366 * 86_400
+	b.deliver(d)
+	b.at(131).takeOver(Sight{Known: true, Ended: true, Outcome: TimedOut, EndedAt: b.now})
+	if want := b.now.Add(3 * 366 * 24 * time.Hour).Time().Unix(); b.guard().TTL != want {
+		t.Errorf("ttl %d, want %d: three intervals", b.guard().TTL, want)
+	}
+}

@@ -182,3 +182,29 @@ func TestTickThatWaitsForADeletedRowComesBack(t *testing.T) {
 		t.Errorf("row %+v: the guard knows enough of it", row)
 	}
 }
+
+func TestCoalescedTickOfTheSameInstantNamesTheRightOther(t *testing.T) {
+	b := newBench(t, jobOf(policy.QueueOne))
+	b.started(0)
+	b.at(60).tick(1)
+	d := b.manual()
+	d.At = t0 // the holder's own instant: not older than it
+	if dec := b.deliver(d); dec.Row.Outcome != Coalesced || dec.Row.Why != WhyNewer+": "+b.row(1).Tick {
+		t.Errorf("%+v", dec.Row)
+	}
+	b = newBench(t, jobOf(policy.QueueOne, keepsFirst))
+	b.started(0)
+	b.at(60).tick(1)
+	if dec := b.deliver(b.manual()); dec.Row.Outcome != Coalesced || dec.Row.Why != WhyFirst+": "+b.row(1).Tick {
+		t.Errorf("%+v", dec.Row)
+	}
+}
+
+func TestOfTwoTicksOfOneInstantTheOneDeliveredLastWaits(t *testing.T) {
+	b := newBench(t, jobOf(policy.QueueOne))
+	b.started(0)
+	b.at(60).tick(1)
+	if dec := b.deliver(b.manual()); dec.Row.Outcome != Queued || b.row(1).Outcome != Coalesced {
+		t.Errorf("%+v, row %+v", dec.Row, b.row(1))
+	}
+}
