@@ -71,6 +71,12 @@ func (h *Handler) engine(log *telemetry.Writer) *engine.Engine {
 	}
 }
 
+// early is how far ahead of this clock a tick may be planned: one that ran before its time
+// would be taken for a duplicate when it is due. Whether a tick is on the schedule is not
+// asked: EventBridge Scheduler is the one that says when to fire, and a job must not stand
+// still where this reading of an expression differs from its own.
+const early = time.Minute
+
 // delivery validates the event. Nothing is written before it is known to be good.
 func (h *Handler) delivery(ctx context.Context, ev schema.TickEvent) (guard.Delivery, error) {
 	var none guard.Delivery
@@ -87,9 +93,13 @@ func (h *Handler) delivery(ctx context.Context, ev schema.TickEvent) (guard.Deli
 	if spec.Job != ev.Job || spec.Scheduler != h.Scheduler {
 		return none, fmt.Errorf("job %s: the spec is of job %q of scheduler %q; this is the dispatcher of scheduler %q", ev.Job, spec.Job, spec.Scheduler, h.Scheduler)
 	}
-	d, err := engine.ScheduledDelivery(spec, ev.Tick, h.Now())
+	now := h.Now()
+	d, err := engine.ScheduledDelivery(spec, ev.Tick, now)
 	if err != nil {
 		return none, fmt.Errorf("job %s: %w", ev.Job, err)
+	}
+	if ahead := d.At.Time().Sub(now); ahead > early {
+		return none, fmt.Errorf("job %s: tick %q is planned %v ahead: a tick is delivered when it is due", ev.Job, ev.Tick, ahead.Round(time.Second))
 	}
 	return d, nil
 }

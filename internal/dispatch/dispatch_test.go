@@ -87,6 +87,10 @@ func TestBadEventIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"no tick":                    {event(func(e *schema.TickEvent) { e.Tick = "" }), `tick "": must be an instant`},
 		"tick that is no instant":    {event(func(e *schema.TickEvent) { e.Tick = "yesterday" }), `tick "yesterday": must be an instant`},
 		"zero time":                  {event(func(e *schema.TickEvent) { e.Tick = "0001-01-01T00:00:00Z" }), `must be an instant`},
+		"tick of another year":       {event(func(e *schema.TickEvent) { e.Tick = "2099-09-07T02:00:00Z" }), `ahead: a tick is delivered when it is due`},
+		"tick of the next hour":      {event(func(e *schema.TickEvent) { e.Tick = "2026-09-07T03:00:00Z" }), `is planned 1h0m0s ahead`},
+		"version with an x":          {event(func(e *schema.TickEvent) { e.Spec.Version = "1.x" }), `spec version "1.x": must be MAJOR.MINOR`},
+		"ARN of nothing":             {event(func(e *schema.TickEvent) { e.Spec.Machine = "rubbish:stateMachine:test_cleanup" }), `must be the ARN of a state machine`},
 		"unknown job":                {event(func(e *schema.TickEvent) { e.Spec = schema.Spec{} }), `job "cleanup" is unknown`},
 		"no job":                     {event(func(e *schema.TickEvent) { e.Job = "" }), `job name "": must match`},
 		"name no job can have":       {event(func(e *schema.TickEvent) { e.Job = "a/b" }), `job name "a/b": must match`},
@@ -104,6 +108,7 @@ func TestBadEventIsRefusedBeforeAnythingIsWritten(t *testing.T) {
 		"not an object":           {`[]`, `read tick event`},
 	} {
 		w := testworld.New(t, nil)
+		w.At("02:00:00")
 		_, err := w.Event(c.event)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want one that says %q", name, err, c.want)
@@ -284,6 +289,7 @@ func TestCommitWhoseAnswerWasLostIsRecognisedAsOnesOwn(t *testing.T) {
 
 func TestPanicIsAnErrorThatLambdaRetries(t *testing.T) {
 	w, spec := testworld.New(t, nil), testworld.Minutely("cleanup")
+	w.At("02:00:00")
 	w.Store.Fail = func(guard.Commit) error { panic("boom") }
 	if _, err := w.Deliver(spec, "2026-09-07T02:00:00Z"); err == nil || !strings.Contains(err.Error(), "panic: boom") {
 		t.Errorf("error %v: want the panic", err)

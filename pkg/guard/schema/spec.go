@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,8 @@ import (
 const SpecVersion = "1.0"
 
 const specMajor = 1
+
+var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+$`)
 
 // Spec is what a job's constructs tell the dispatcher with every tick. Durations are
 // in whole seconds.
@@ -111,9 +114,9 @@ func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
 // CheckVersion refuses a spec that this code is too old to understand.
 func (s Spec) CheckVersion() error {
-	major, _, ok := strings.Cut(s.Version, ".")
+	major, _, _ := strings.Cut(s.Version, ".")
 	n, err := strconv.Atoi(major)
-	if !ok || err != nil || n < 1 {
+	if !versionForm.MatchString(s.Version) || err != nil || n < 1 {
 		return fmt.Errorf("spec version %q: must be MAJOR.MINOR, such as %q", s.Version, SpecVersion)
 	}
 	if n > specMajor {
@@ -133,7 +136,7 @@ func (s Spec) Check() error {
 	if err := CheckJob(s.Job); err != nil {
 		return fmt.Errorf("spec: %w", err)
 	}
-	if want := ":stateMachine:" + MachineName(s.Scheduler, s.Job); !strings.HasSuffix(s.Machine, want) {
+	if want := ":stateMachine:" + MachineName(s.Scheduler, s.Job); !strings.HasPrefix(s.Machine, "arn:") || !strings.HasSuffix(s.Machine, want) {
 		return fmt.Errorf("spec: machine %q: must be the ARN of a state machine ending in %q", s.Machine, want)
 	}
 	if _, err := s.Overlap.MarshalText(); err != nil {
