@@ -23,7 +23,7 @@ const ErrorFailed = "Command.Failed"
 
 // Handler runs one command for every invocation, in a process group of its own. Exit
 // status 0 is success. When the invocation's context ends the group gets SIGTERM, and
-// SIGKILL after the grace; whatever of it is left when the command has ended is killed.
+// SIGKILL after the grace; what a command that has ended left running in it is killed.
 type Handler struct {
 	Job  string
 	Line string        // for the shell
@@ -38,12 +38,12 @@ func (h *Handler) Handle(ctx context.Context, run json.RawMessage) (any, error) 
 		Out: h.Out, Prefix: "[" + h.Job + "] ", Grace: h.Wait,
 	})
 	switch {
+	case err == nil: // also where the time was over a moment after the end
+		return map[string]any{}, nil
 	case ctx.Err() != nil:
 		return nil, h.failed(fmt.Sprintf("stopped: %v", context.Cause(ctx)))
-	case err != nil:
-		return nil, h.failed(err.Error())
 	}
-	return map[string]any{}, nil
+	return nil, h.failed(err.Error())
 }
 
 // failed gives the error as aws-lambda-go must get it to keep its name: as a plain value.

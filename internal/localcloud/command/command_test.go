@@ -83,6 +83,28 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
+// Whether a child in the background keeps the output open says nothing of the command.
+func TestExitStatus0IsSuccessWhateverIsLeftRunning(t *testing.T) {
+	for _, line := range []string{`sleep 30 & echo done; exit 0`, `sleep 30 >/dev/null 2>&1 & echo done`} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		got, err := run(ctx, t, line)
+		if err != nil || ctx.Err() != nil || got != "[cleanup] done\n" {
+			t.Errorf("%s: got %q, %v", line, got, err)
+		}
+		cancel()
+	}
+}
+
+// A group that is stopped has its grace also when the shell that leads it ends first.
+func TestAChildHasTheGrace(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	got, err := run(ctx, t, `sh -c 'trap "sleep 0.1; echo tidied; exit" TERM; sleep 30 & wait' & wait`)
+	if err == nil || !strings.Contains(got, "tidied") {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
 // gone waits a little for a killed process to be collected by whoever inherited it.
 func gone(pid int) bool {
 	for range 100 {

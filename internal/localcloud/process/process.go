@@ -2,9 +2,10 @@
 package process
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"io"
+	"os"
 	"os/exec"
 	"time"
 )
@@ -23,28 +24,59 @@ type Program struct {
 	Grace  time.Duration // 0 means Grace
 }
 
+// drain is how long the output of a program that has ended is waited for, where something
+// outside its group keeps it open.
+const drain = time.Second
+
 // Run runs the program in a process group of its own until it ends. When ctx ends the
-// group gets SIGTERM, and SIGKILL after the grace; whatever of it is left when the program
-// has ended is killed.
+// group gets SIGTERM, and SIGKILL after the grace. What the program leaves running in its
+// group is killed: at once when it ended by itself, and when it was stopped at the end of
+// the grace or of its output.
 func Run(ctx context.Context, p Program) error {
-	out := &lineWriter{out: p.Out, prefix: p.Prefix}
-	defer out.flush()
-	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
-	cmd.Env, cmd.Dir = p.Env, p.Dir
-	cmd.Stdout, cmd.Stderr = out, out
-	cmd.WaitDelay = p.Grace
-	if cmd.WaitDelay == 0 {
-		cmd.WaitDelay = Grace
-	}
-	ownGroup(cmd)
-	cmd.Cancel = func() error { return signalGroup(cmd, terminate) }
-	if err := cmd.Start(); err != nil {
+	// A pipe of our own: with that of exec.Cmd a child in the background, which keeps it
+	// open, would hold up the end of a program that is done.
+	r, w, err := os.Pipe()
+	if err != nil {
 		return err
 	}
-	err := cmd.Wait()
-	_ = signalGroup(cmd, kill) // nothing left is the usual case
-	if errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
-		return nil // a child of it kept the output open
+	cmd := exec.CommandContext(ctx, p.Path, p.Args...)
+	cmd.Env, cmd.Dir = p.Env, p.Dir
+	cmd.Stdout, cmd.Stderr = w, w
+	cmd.WaitDelay = cmp.Or(p.Grace, Grace)
+	ownGroup(cmd)
+	var stopped time.Time // read after Wait, which ends after Cancel
+	cmd.Cancel = func() error { stopped = time.Now(); return signalGroup(cmd, terminate) }
+	err = cmd.Start()
+	_ = w.Close() // the program has its own
+	if err != nil {
+		_ = r.Close()
+		return err
 	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		out := &lineWriter{out: p.Out, prefix: p.Prefix}
+		_, _ = io.Copy(out, r) // what cannot be written is lost, and is no fault of the program's
+		_, _ = io.Copy(io.Discard, r)
+		out.flush()
+	}()
+	err = cmd.Wait()
+	if !stopped.IsZero() {
+		await(copied, cmd.WaitDelay-time.Since(stopped))
+	}
+	_ = signalGroup(cmd, kill) // nothing left is the usual case
+	await(copied, drain)
+	_ = r.Close()
+	<-copied
 	return err
+}
+
+// await waits until done is closed, for so long at the most.
+func await(done <-chan struct{}, most time.Duration) {
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
 }
