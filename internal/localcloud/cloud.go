@@ -60,7 +60,7 @@ func New(config Config) (*Cloud, error) {
 		return nil, err
 	}
 	c := &Cloud{config: config, clock: clock.New(config.Start, config.Speed), stores: map[string]*guard.Memory{}, notices: a.Notices}
-	c.journal = &journal{out: config.Log, now: c.clock.Now, ratios: map[string]float64{}}
+	c.journal = &journal{out: config.Log, now: c.clock.Now}
 	c.ctx, c.quit = context.WithCancel(context.Background())
 	if c.lambda, err = lambdaapi.NewServer(c.clock); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (c *Cloud) Notices() []string { return c.notices }
 func (c *Cloud) DeadLetters() []DeadLetter { return c.async.buried() }
 
 // Run delivers ticks until the time given by For is over, lets what is in flight finish,
-// and reports. When ctx ends it stops at once and reports what is.
+// and reports. When ctx ends before that it stops at once and reports what is.
 func (c *Cloud) Run(ctx context.Context) (*Report, error) {
 	began := c.clock.Now()
 	var until time.Time
@@ -97,24 +97,27 @@ func (c *Cloud) Run(ctx context.Context) (*Report, error) {
 			tickers.Go(func() { c.tick(ctx, j, c.config.Start, until) })
 		}
 	}
+	var early error
 	if c.config.For > 0 {
-		_ = c.clock.SleepUntil(ctx, until)
+		early = c.clock.SleepUntil(ctx, until)
 		if n := c.states.running(); n > 0 && ctx.Err() == nil {
 			c.journal.note(fmt.Sprintf("no more ticks after %v; waiting for what is in flight: %d runs", c.config.For, n))
 		}
 	} else {
 		<-ctx.Done()
+		early = ctx.Err()
 	}
 	_ = tickers.wait(context.Background()) // they end with the time or with ctx
-	_ = c.work.wait(ctx)                   // the report says whether it was interrupted
+	if err := c.work.wait(ctx); early == nil {
+		early = err
+	}
 	stopSweeping()
 	_ = sweepers.wait(context.Background())
 	ended := c.clock.Now()
-	interrupted := ctx.Err() != nil
 	if err := c.Close(); err != nil {
 		return nil, err
 	}
-	return c.report(began, ended, interrupted)
+	return c.report(began, ended, early != nil)
 }
 
 // Close ends everything that runs: executions, functions, commands. It may be called

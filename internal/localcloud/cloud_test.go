@@ -119,7 +119,8 @@ func TestCtrlCEndsTheCommands(t *testing.T) {
 	if !r.Interrupted || len(r.Problems) > 0 {
 		t.Errorf("interrupted %v, problems %q", r.Interrupted, r.Problems)
 	}
-	if cleanup := jobOf(t, r, "cleanup"); cleanup.Running != 1 {
+	// Nothing has ended, so that there is no longest run and no ratio.
+	if cleanup := jobOf(t, r, "cleanup"); cleanup.Running != 1 || r.InFlight == 0 || cleanup.LongestRunSeconds != 0 || cleanup.MaxRatio != 0 {
 		t.Errorf("got %+v\n%s", cleanup, log)
 	}
 	if pid := pidIn(t, file); alive(pid) {

@@ -13,13 +13,12 @@ import (
 )
 
 // journal takes the lines that the functions write: it shows the decisions among them as
-// plain text and keeps the metrics, as CloudWatch would.
+// plain text.
 type journal struct {
-	mu     sync.Mutex
-	out    io.Writer
-	now    func() time.Time
-	width  int // of the longest job name
-	ratios map[string]float64
+	mu    sync.Mutex
+	out   io.Writer
+	now   func() time.Time
+	width int // of the longest job name
 }
 
 // line is what is read of a function's log line.
@@ -32,7 +31,6 @@ type line struct {
 	RunTimeSeconds    *float64
 	Ratio             *float64
 	Fence             int64
-	AWS               json.RawMessage `json:"_aws"`
 }
 
 // Write takes whole lines, as the functions write them.
@@ -49,11 +47,6 @@ func (j *journal) Write(p []byte) (int, error) {
 }
 
 func (j *journal) take(l line) {
-	j.mu.Lock()
-	if l.AWS != nil && l.Ratio != nil {
-		j.ratios[l.Job] = max(j.ratios[l.Job], *l.Ratio)
-	}
-	j.mu.Unlock()
 	switch {
 	case l.Msg == "beat" || l.Msg == "duplicate" || l.Msg == "sweep" || l.Msg == "overdue": // no decision on a tick
 	case l.Msg == "outcome":
@@ -105,10 +98,4 @@ func (j *journal) print(text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_, _ = fmt.Fprintln(j.out, text)
-}
-
-func (j *journal) ratio(job string) float64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.ratios[job]
 }

@@ -25,6 +25,8 @@ type Report struct {
 	// Problems says what must not be: a tick without exactly one final outcome, a job that
 	// overlapped itself.
 	Problems []string `json:"problems"`
+	// InFlight counts the ticks without a final outcome where the local cloud was interrupted.
+	InFlight int `json:"-"`
 }
 
 // JobReport is the part of one job. Ticks are those that the local cloud delivered and
@@ -45,9 +47,10 @@ type JobReport struct {
 	Running   int    `json:"running"` // without a final outcome
 	// MaxConcurrent is how many of the job's tasks worked at once at the most, counted by
 	// the local cloud itself.
-	MaxConcurrent     int     `json:"maxConcurrent"`
+	MaxConcurrent int `json:"maxConcurrent"`
+	// Of the runs that have ended, as the ledger has them.
 	LongestRunSeconds float64 `json:"longestRunSeconds"`
-	MaxRatio          float64 `json:"maxRatio"`           // from the metrics
+	MaxRatio          float64 `json:"maxRatio"`
 	NextTick          string  `json:"nextTick,omitempty"` // RFC 3339
 }
 
@@ -68,6 +71,7 @@ func (c *Cloud) report(began, ended time.Time, interrupted bool) (*Report, error
 		}
 		ticks, most := j.seen()
 		r.Jobs = append(r.Jobs, c.reportJob(j, rows, ended))
+		r.InFlight += inFlight(ticks, rows)
 		r.Problems = append(r.Problems, problems(j.name, ticks, rows, interrupted)...)
 		if most > 1 && j.overlap != policy.Allow {
 			r.Problems = append(r.Problems, fmt.Sprintf("%d runs of %s worked at once", most, j.name))
@@ -96,7 +100,7 @@ func (c *Cloud) reportJob(j *job, rows []guard.Row, now time.Time) JobReport {
 	ticks, maxRunning := j.seen()
 	r := JobReport{
 		Scheduler: j.scheduler, Job: j.name, Ticks: len(ticks), Started: c.states.startedOf(j.machineARN),
-		MaxConcurrent: maxRunning, MaxRatio: c.journal.ratio(j.name),
+		MaxConcurrent: maxRunning,
 	}
 	counts := map[guard.Outcome]*int{
 		guard.Succeeded: &r.Succeeded, guard.Failed: &r.Failed, guard.TimedOut: &r.TimedOut, guard.Aborted: &r.Aborted,
@@ -108,11 +112,30 @@ func (c *Cloud) reportJob(j *job, rows []guard.Row, now time.Time) JobReport {
 			*n++
 		}
 		r.LongestRunSeconds = math.Max(r.LongestRunSeconds, row.RunTimeDuration().Seconds())
+		r.MaxRatio = math.Max(r.MaxRatio, row.Ratio)
 	}
 	if next, ok := j.schedule.Next(now); ok && !j.disabled {
 		r.NextTick = schema.TickID(next)
 	}
 	return r
+}
+
+// inFlight counts the rows without a final outcome, and the ticks that were delivered and
+// have none yet.
+func inFlight(ticks []string, rows []guard.Row) int {
+	n, recorded := 0, map[string]bool{}
+	for _, row := range rows {
+		recorded[row.Tick] = true
+		if !row.Outcome.Final() {
+			n++
+		}
+	}
+	for _, tick := range ticks {
+		if !recorded[tick] {
+			n++
+		}
+	}
+	return n
 }
 
 // problems compares the ticks that were delivered with the ledger: each must have
