@@ -32,11 +32,11 @@ func parseRate(body string, start time.Time) (string, plan, error) {
 		if fields[1] != u.name && fields[1] != u.name+"s" {
 			continue
 		}
-		if want := unitFor(u.name, value); fields[1] != want {
-			return "", nil, fmt.Errorf("unit %q: must be %q: AWS takes the singular for 1 only, rate(%d %s)", fields[1], want, value, want)
-		}
 		if value > maxRateDays*86400/u.seconds {
 			return "", nil, fmt.Errorf("value %q: must be at most %d days", fields[0], maxRateDays)
+		}
+		if want := unitFor(u.name, value); fields[1] != want {
+			return "", nil, fmt.Errorf("unit %q: must be %q: AWS takes the singular for 1 only, rate(%d %s)", fields[1], want, value, want)
 		}
 		every = value * u.seconds
 	}
