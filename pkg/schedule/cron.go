@@ -26,6 +26,9 @@ func parseCron(body string, loc *time.Location) (string, plan, error) {
 	if len(fields) != 6 {
 		return "", nil, fmt.Errorf("cron with %d fields: must have 6, minute hour day-of-month month day-of-week year%s", len(fields), hintCount(fields))
 	}
+	if err := hintSeconds(fields); err != nil {
+		return "", nil, err
+	}
 	spec := cron.SpecSchedule{Second: 1, Location: time.UTC, MaxSearchYears: maxYear - minYear + 1}
 	for _, p := range []struct {
 		field

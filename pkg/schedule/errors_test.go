@@ -67,7 +67,7 @@ func TestUnixHabitsAreAnsweredWithTheAWSWay(t *testing.T) {
 		{"cron(0 9 * * 0,7)", `AWS says cron(0 9 ? * SUN,SUN *)`},
 		{"0 9 1 * *", `AWS says cron(0 9 1 * ? *)`},
 		{"cron(0 9 1 * 1)", `on AWS that is two schedules`},
-		{"cron(0 9 * * 5-7)", `other weekday numbers (AWS: 1 is SUN)`},
+		{"cron(0 9 * * 5-7)", `other weekday numbers (AWS counts 1 = SUN), AWS says cron(0 9 ? * FRI-SAT,SUN *)`},
 		{"cron(0 0 9 * * ? *)", `AWS has no seconds, leave out the first`},
 		{"cron(0 0 9 * ? ?)", `the sixth field is the year`},
 		{"0 9 ? * MON *", `AWS says cron(0 9 ? * MON *)`},

@@ -21,7 +21,7 @@ func ExampleParse() {
 func ExampleParse_unixLine() {
 	_, err := schedule.Parse("0 9 * * 1-5")
 	fmt.Println(err)
-	// Output: schedule "0 9 * * 1-5": must be cron(...), rate(...) or at(...): a Unix line has no year and other weekday numbers, AWS says cron(0 9 ? * MON-FRI *)
+	// Output: schedule "0 9 * * 1-5": must be cron(...), rate(...) or at(...): a Unix line has no year and other weekday numbers (AWS counts 1 = SUN), AWS says cron(0 9 ? * MON-FRI *)
 }
 
 func ExampleSchedule_Interval() {

@@ -93,7 +93,7 @@ func (f field) expandItem(item string, add func(value int)) error {
 		to = f.max
 	}
 	if from > to {
-		return f.refuse(base, fmt.Sprintf("a range must not run backwards, write %s-%s,%s-%s", first, f.show(f.max), f.show(f.min), last))
+		return f.refuse(item, f.hintBackwards(from, to, step, item))
 	}
 	f.span(from, to, step, add)
 	return nil
@@ -125,6 +125,29 @@ func (f field) show(value int) string {
 		return f.names[value-f.min]
 	}
 	return strconv.Itoa(value)
+}
+
+// wrapped is a range that runs backwards, over the end of the field, as AWS takes it.
+func (f field) wrapped(from, to, step int) string {
+	again := from
+	for again <= f.max {
+		again += step
+	}
+	again -= f.max - f.min + 1
+	if again > to {
+		return f.showRange(from, f.max, step)
+	}
+	return f.showRange(from, f.max, step) + "," + f.showRange(again, to, step)
+}
+
+func (f field) showRange(from, to, step int) string {
+	switch {
+	case from+step > to:
+		return f.show(from)
+	case step > 1:
+		return fmt.Sprintf("%s-%s/%d", f.show(from), f.show(to), step)
+	}
+	return f.show(from) + "-" + f.show(to)
 }
 
 // number reads up to four digits: no sign, no fraction.

@@ -4,17 +4,10 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Hints say on AWS what somebody wrote in another dialect. They only ever stand in errors:
 // nothing is converted silently.
-
-var macros = map[string]string{
-	"@yearly": "cron(0 0 1 1 ? *)", "@annually": "cron(0 0 1 1 ? *)", "@monthly": "cron(0 0 1 * ? *)",
-	"@weekly": "cron(0 0 ? * SUN *)", "@daily": "cron(0 0 * * ? *)", "@midnight": "cron(0 0 * * ? *)",
-	"@hourly": "cron(0 * * * ? *)",
-}
 
 // hintKind is the error of a text that is not one of AWS's three kinds.
 func hintKind(expression string) string {
@@ -22,72 +15,75 @@ func hintKind(expression string) string {
 	trimmed := strings.TrimSpace(expression)
 	fields := strings.Fields(strings.ToUpper(trimmed))
 	_, _, lower := cutKind(strings.ToLower(trimmed))
+	_, _, closed := cutKind(strings.ToLower(trimmed) + ")")
 	switch {
 	case expression == "":
 		return "expression \"\": " + must
-	case macros[strings.ToLower(trimmed)] != "":
-		return must + ": AWS says " + macros[strings.ToLower(trimmed)]
-	case strings.HasPrefix(trimmed, "@"):
-		return must + ": AWS has no names that begin with @"
 	case lower:
 		return must + ", in lower case and without blanks around it"
-	case len(fields) == 5:
-		return must + hintCount(fields)
+	case closed && strings.Contains(trimmed, ")"):
+		return must + ": nothing may follow the closing parenthesis"
+	case closed:
+		return must + ": the closing parenthesis is missing"
 	case len(fields) == 6:
-		return must + ": AWS says cron(" + strings.Join(fields, " ") + ") if the sixth field is a year"
+		return must + hintSix(fields)
 	}
-	return must
+	return must + hintCount(fields)
 }
 
 // hintCount explains a wrong number of fields, in capitals already.
 func hintCount(fields []string) string {
-	switch len(fields) {
-	case 5:
-		if fields[2] != "*" && fields[4] != "*" && fields[2] != "?" && fields[4] != "?" {
-			return ": a Unix line with both day fields runs when either matches, on AWS that is two schedules"
+	switch {
+	case len(fields) > 0 && strings.HasPrefix(fields[0], "@"):
+		if said := macros[strings.ToLower(fields[0])]; said != "" && len(fields) == 1 {
+			return ": AWS says " + said
 		}
-		if said, ok := fromUnix(fields); ok {
-			return ": a Unix line has no year and other weekday numbers, AWS says " + said
+		return ": AWS has no names that begin with @"
+	case len(fields) == 5 && bothDays(fields[2], fields[4]):
+		return ": a Unix line with both day fields runs when either matches, on AWS that is two schedules"
+	case len(fields) == 5:
+		hint := ": a Unix line has no year and other weekday numbers (" + awsCounts + ")"
+		if said, ok := fromLine(fields, "*", unixSunday); ok {
+			hint += ", AWS says " + said
 		}
-		return ": a Unix line has no year and other weekday numbers (AWS: 1 is SUN)"
-	case 7:
-		return ": AWS has no seconds, leave out the first"
+		return hint
+	case len(fields) == 7:
+		if said, ok := withoutSeconds(fields); ok {
+			return ": " + said
+		}
 	}
 	return ""
 }
 
-// fromUnix is the AWS expression of a Unix line in which at most one day field is set.
-func fromUnix(fields []string) (string, bool) {
-	day, weekday := fields[2], fields[4]
-	if weekday == "*" || weekday == "?" {
-		weekday = "?"
-		if day == "?" {
-			day = "*"
+// hintSix explains six fields without cron(...) around them, which may begin with seconds or
+// end with a year.
+func hintSix(fields []string) string {
+	hint := ""
+	if said, ok := fromSixth(fields); ok {
+		hint = ": AWS says " + said + " if the sixth field is a year"
+		if nameWeekdays(fields[4], unixSunday) != fields[4] {
+			hint += ", " + awsCounts
 		}
-	} else {
-		day, weekday = "?", unixWeekdays(weekday)
 	}
-	body := strings.Join([]string{fields[0], fields[1], day, fields[3], weekday, "*"}, " ")
-	expression, c, err := parseCron(body, time.UTC)
-	if err != nil {
-		return "", false
+	if said, ok := withoutSeconds(fields); ok && hint != "" {
+		hint += "; if the first is seconds, " + said
+	} else if ok {
+		hint = ": " + said
 	}
-	_, comes := c.next(earliest)
-	return expression, comes
+	return hint
 }
 
-// unixWeekdays puts names for Unix's numbers, in which 0 and 7 are Sunday. A step keeps its
-// number and makes the text invalid or right, never something else: its start is named.
-func unixWeekdays(text string) string {
-	var b strings.Builder
-	for i, c := range text {
-		if c >= '0' && c <= '7' && (i == 0 || text[i-1] == ',' || text[i-1] == '-') {
-			b.WriteString(weekdayField.names[int(c-'0')%7])
-			continue
-		}
-		b.WriteRune(c)
+// hintSeconds explains six fields of cron(...) that end with no year and begin with seconds.
+func hintSeconds(fields []string) error {
+	year := fields[5]
+	if yearField.expand(year, func(int) {}) == nil {
+		return nil
 	}
-	return b.String()
+	said, ok := withoutSeconds(fields)
+	if !ok {
+		return nil
+	}
+	return yearField.refuse(year, "the sixth field is the year: "+said)
 }
 
 // hint is the AWS way to say a value that is out of a field's bounds.
@@ -136,13 +132,32 @@ func (f field) longStep(step int) string {
 	return fmt.Sprintf(", for longer ones use rate(%s %ss)", strconv.Itoa(step), unit)
 }
 
+// hintBackwards splits a range that runs over the end of the field; years have none.
+func (f field) hintBackwards(from, to, step int, item string) string {
+	const not = "a range must not run backwards"
+	switch {
+	case f.name == yearField.name:
+		return not
+	case f.name == weekdayField.name && nameWeekdays(item, unixSunday) != nameWeekdays(item, quartzSunday):
+		return fmt.Sprintf("%s, write %s, %s", not, f.wrapped(from, to, step), awsCounts)
+	}
+	return fmt.Sprintf("%s, write %s", not, f.wrapped(from, to, step))
+}
+
 // hintBothDays explains two day fields that are both set.
 func hintBothDays(day, weekday string) string {
+	named := nameWeekdays(weekday, unixSunday)
+	_, dayTaken := awsCron("0", "0", day, "*", "?", "*")
+	_, weekdayTaken := awsCron("0", "0", "?", "*", named, "*")
 	switch {
-	case weekday == "*":
+	case weekday == "*" && dayTaken:
 		return fmt.Sprintf("write %s and ?", day)
-	case day == "*":
+	case day == "*" && weekdayTaken && named != weekday:
+		return fmt.Sprintf("write ? and %s if %s is Unix's, %s", named, weekday, awsCounts)
+	case day == "*" && weekdayTaken:
 		return fmt.Sprintf("write ? and %s", weekday)
+	case day == "*" || weekday == "*":
+		return "write ? for the *"
 	}
 	return "Unix runs when either matches, on AWS that is two schedules"
 }
