@@ -11,12 +11,20 @@ import (
 )
 
 func main() {
-	// The first signal ends the command in order; more of them change nothing, so that no
-	// child process is left behind by an impatient hand.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(context.Background())
 	code := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
+}
+
+// untilSignal is a context that the first signal ends, in order; more of them change nothing,
+// so that no child process is left behind by an impatient hand or a closed terminal.
+func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
+		signals = append(signals, syscall.SIGHUP)
+	}
+	return signal.NotifyContext(ctx, signals...)
 }
 
 // run executes one command line and returns its exit code.
