@@ -62,7 +62,7 @@ func TestNotes(t *testing.T) {
 	for _, c := range []struct{ name, zone, expression, after, want string }{
 		{
 			"moved", "America/New_York", "cron(0 9 * * ? *)", "2026-03-07T00:00:00Z",
-			"2026-03-08 in America/New_York: clocks go forward from 02:00 to 03:00 at 2026-03-08T07:00:00Z, from the tick at 2026-03-08T13:00:00Z on 1h earlier in UTC than the day before",
+			"2026-03-08 in America/New_York: clocks go forward from 02:00 to 03:00 at 2026-03-08T07:00:00Z; the ticks from 2026-03-08T13:00:00Z on come 1h earlier in UTC than the day before",
 		},
 		{
 			"twice", "Europe/Berlin", "cron(30 2 * * ? *)", "2026-10-24T00:00:00Z",
@@ -74,7 +74,7 @@ func TestNotes(t *testing.T) {
 		},
 		{
 			"half an hour", "Australia/Lord_Howe", "cron(0 9 * * ? *)", "2026-10-03T00:00:00Z",
-			"2026-10-04 in Australia/Lord_Howe: clocks go forward from 02:00 to 02:30 at 2026-10-03T15:30:00Z, from the tick at 2026-10-03T22:00:00Z on 30m earlier in UTC than the day before",
+			"2026-10-04 in Australia/Lord_Howe: clocks go forward from 02:00 to 02:30 at 2026-10-03T15:30:00Z; the ticks from 2026-10-03T22:00:00Z on come 30m earlier in UTC than the day before",
 		},
 		{
 			"before midnight", "America/Santiago", "cron(30 23 * * ? *)", "2026-04-04T00:00:00Z",
@@ -82,13 +82,21 @@ func TestNotes(t *testing.T) {
 		},
 		{
 			"whole day", "Pacific/Apia", "cron(0 9 * * ? *)", "2011-12-29T00:00:00Z",
-			"2011-12-30 in Pacific/Apia: clocks go forward from 00:00 to 2011-12-31 00:00 at 2011-12-30T10:00:00Z, which drops 09:00, from the tick at 2011-12-30T19:00:00Z on 24h earlier in UTC than the day before",
+			"2011-12-30 in Pacific/Apia: clocks go forward from 00:00 to 2011-12-31 00:00 at 2011-12-30T10:00:00Z, which drops 09:00; the ticks from 2011-12-30T19:00:00Z on come 24h earlier in UTC than the day before",
 		},
 		{
 			"rate", "Europe/Berlin", "rate(7 minutes)", "2026-03-28T00:00:00Z",
 			"AWS counts rate(7 minutes) from the schedule's start or creation, which is not known here: these ticks are counted from 1970-01-01T00:00:00Z",
 		},
-		{"none", "UTC", "rate(15 minutes)", "2026-03-28T00:00:00Z", ""},
+		{
+			"rate as cron", "UTC", "rate(1 day)", "2026-03-28T00:00:00Z",
+			"AWS counts rate(1 day) from the schedule's start or creation: these ticks are those of cron(0 0 * * ? *) in UTC, as Cronfence deploys it",
+		},
+		{
+			"dropped and moved", "Europe/Berlin", "cron(0/30 * * * ? *)", "2026-03-28T23:00:00Z",
+			"2026-03-29 in Europe/Berlin: clocks go forward from 02:00 to 03:00 at 2026-03-29T01:00:00Z, which drops 02:00, 02:30; the ticks from 2026-03-29T01:00:00Z on come 1h earlier in UTC than the day before",
+		},
+		{"none", "UTC", "cron(0/15 * * * ? *)", "2026-03-28T00:00:00Z", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := nextOptions{schedule: c.expression, timezone: c.zone, after: c.after, count: 8}

@@ -30,10 +30,21 @@ func preview(s schedule.Schedule, after time.Time, count int) ticksPreview {
 	for _, c := range s.ClockChanges(after, last) {
 		p.Notes = append(p.Notes, describe(c, s.Timezone()))
 	}
-	if _, ok := s.AsCron(); !ok && strings.HasPrefix(s.Expression(), "rate(") {
-		p.Notes = append(p.Notes, fmt.Sprintf("AWS counts %s from the schedule's start or creation, which is not known here: these ticks are counted from 1970-01-01T00:00:00Z", s.Expression()))
+	if note := phase(s); note != "" {
+		p.Notes = append(p.Notes, note)
 	}
 	return p
+}
+
+// phase is the note on where the ticks of a rate are counted from.
+func phase(s schedule.Schedule) string {
+	if !strings.HasPrefix(s.Expression(), "rate(") {
+		return ""
+	}
+	if cron, ok := s.AsCron(); ok {
+		return fmt.Sprintf("AWS counts %s from the schedule's start or creation: these ticks are those of %s in UTC, as Cronfence deploys it", s.Expression(), cron.Expression())
+	}
+	return fmt.Sprintf("AWS counts %s from the schedule's start or creation, which is not known here: these ticks are counted from 1970-01-01T00:00:00Z", s.Expression())
 }
 
 // describe is the note on a change of clocks: its local day, and the ticks it drops or moves.
@@ -52,7 +63,7 @@ func describe(c schedule.ClockChange, zone string) string {
 		note += ", so these come twice and tick once, before the shift: " + localTimes(c.Once)
 	}
 	if !c.Moved.IsZero() {
-		note += fmt.Sprintf(", from the tick at %s on %s %s in UTC than the day before", c.Moved.Format(time.RFC3339), shortest(shift), when)
+		note += fmt.Sprintf("; the ticks from %s on come %s %s in UTC than the day before", c.Moved.Format(time.RFC3339), shortest(shift), when)
 	}
 	return note
 }
