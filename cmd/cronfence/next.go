@@ -42,6 +42,7 @@ sentences.`,
 	flags.StringVar(&o.after, "after", "", "show ticks later than this instant, RFC 3339 (default: now)")
 	flags.IntVar(&o.count, "count", 10, fmt.Sprintf("how many ticks to show, 1-%d", maxNext))
 	flags.BoolVar(&o.json, "json", false, "write one JSON document")
+	allowed(cmd, "count", fmt.Sprintf("must be 1-%d", maxNext))
 	return cmd
 }
 

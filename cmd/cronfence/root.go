@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -20,17 +19,16 @@ Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("unknown verb %q: must be one of %s", args[0], strings.Join(verbs(cmd), ", "))
+				return unknownVerb(cmd, args[0])
 			}
 			return cmd.Help()
 		},
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w; see `%s --help`", err, cmd.CommandPath())
-	})
-	root.AddCommand(newDevCommand(), newSimulateCommand(), newNextCommand(), newVersionCommand())
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelpCommand())
+	root.AddCommand(newDevCommand(), newSimulateCommand(), newNextCommand(), newVersionCommand(), newCompletionCommand())
 	root.AddCommand(newJobsCommand(), newStatusCommand(), newHistoryCommand(), newWhyCommand(),
 		newRunCommand(), newPauseCommand(), newResumeCommand(), newReleaseCommand())
 	return root
