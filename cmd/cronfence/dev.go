@@ -20,6 +20,9 @@ import (
 // milliseconds, count as seconds.
 const maxSpeed = 600
 
+// noisySpeed is where such delays begin to make runs late or lost that are well in AWS.
+const noisySpeed = 100
+
 type devOptions struct {
 	assembly string
 	speed    float64
@@ -27,8 +30,8 @@ type devOptions struct {
 	exec     []string
 	json     bool
 
-	listen      string
-	listenAsked bool // the address was given
+	listen string
+	given  func(flag string) bool // whether the flag was given
 }
 
 func newDevCommand() *cobra.Command {
@@ -47,12 +50,14 @@ of its user's.
 
 It prints a line for every decision and a table at the end. Times are the local cloud's
 own, in UTC. With --for it stops ticking after that long, lets runs in flight finish and
-ends, with exit code 1 if a tick has not exactly one final outcome. Without, Ctrl-C ends it.
+ends, with exit code 1 if a tick has not exactly one final outcome or it was ended early.
+Without, Ctrl-C ends it.
 
 Lambda functions with a bootstrap for this processor run as built, without the caller's AWS
 credentials unless AWS_ENDPOINT_URL is set. A command given with --exec stands in for all of a
 job's work, whatever its target; it finds the run object as JSON in CRONFENCE_RUN. Exit status
-0 is success; SIGTERM is the request to stop, SIGKILL follows 5 s later.
+0 is success, and what it left running is killed; SIGTERM is the request to stop, SIGKILL
+follows 5 s later.
 
 With --json the lines go to standard error and one document to standard output:
 start, end (RFC 3339), speed, interrupted, deadLetters, problems and for every one of jobs
@@ -62,17 +67,18 @@ expired, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTic
   cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.listenAsked = cmd.Flags().Changed("listen")
+			o.given = cmd.Flags().Changed
 			return runDev(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.assembly, "assembly", "", "directory of a synthesized app, such as cdk.out (default: the example app)")
-	flags.Float64Var(&o.speed, "speed", 1, "how many times as fast as real time")
+	flags.Float64Var(&o.speed, "speed", 1, fmt.Sprintf("how many times as fast as real time, at most %d; above %d delays of this machine can make good runs fail", maxSpeed, noisySpeed))
 	flags.DurationVar(&o.length, "for", 0, "end after that long in the local cloud's time (default: at Ctrl-C)")
 	flags.StringArrayVar(&o.exec, "exec", nil, "JOB=COMMAND: run a shell command as the work of a job; may be repeated")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:7171", "HOST:PORT to listen on for the verbs' --dev")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document at the end")
+	allowed(cmd, "speed", fmt.Sprintf("must be more than 0 and at most %d", maxSpeed))
 	return cmd
 }
 
@@ -89,7 +95,7 @@ func runDev(ctx context.Context, o devOptions, out, errOut io.Writer) error {
 	if err != nil {
 		var unknown *localcloud.UnknownJobError
 		if errors.As(err, &unknown) {
-			return usagef("--exec: %w", err)
+			return usagef("--exec: %w", unknown)
 		}
 		return err
 	}
@@ -115,7 +121,10 @@ func runDev(ctx context.Context, o devOptions, out, errOut io.Writer) error {
 		err = writeTable(out, report)
 	}
 	if err == nil && len(report.Problems) > 0 {
-		err = fmt.Errorf("the record is not as it must be: %s", strings.Join(report.Problems, "; "))
+		return fmt.Errorf("the record is not as it must be: %s", strings.Join(report.Problems, "; "))
+	}
+	if err == nil && report.Interrupted && o.length > 0 {
+		return fmt.Errorf("ended early, at %s: the time of --for %v, or what was in flight, was not over", report.End, o.length)
 	}
 	return err
 }
@@ -129,7 +138,7 @@ func (o devOptions) config(log, errOut io.Writer) (localcloud.Config, error) {
 	if !(o.speed > 0 && o.speed <= maxSpeed) { // also refuses NaN
 		return c, usagef("--speed %v: must be more than 0 and at most %d", o.speed, maxSpeed)
 	}
-	if o.length < 0 {
+	if o.length < 0 || o.length == 0 && o.given("for") {
 		return c, usagef("--for %v: must be positive", o.length)
 	}
 	if err := checkListen(o.listen); err != nil {
@@ -144,6 +153,9 @@ func (o devOptions) config(log, errOut io.Writer) (localcloud.Config, error) {
 			return c, usagef("--exec %q: job %q has a command already", e, job)
 		}
 		c.Exec[job] = command
+	}
+	if o.assembly == "" && o.given("assembly") {
+		return c, usagef("--assembly \"\": must be the directory of a synthesized app, such as cdk.out")
 	}
 	if o.assembly != "" {
 		c.Assembly, c.Directory = os.DirFS(o.assembly), o.assembly
@@ -164,6 +176,10 @@ func announce(log io.Writer, o devOptions, cloud *localcloud.Cloud) {
 		end = fmt.Sprintf("for %v", o.length)
 	}
 	_, _ = fmt.Fprintf(log, "local cloud with %s, %v times as fast as real time; %s\n", what, o.speed, end)
+	if o.speed > noisySpeed {
+		_, _ = fmt.Fprintf(log, "note: at more than %d times real time a delay of this machine is seconds here: "+
+			"runs may be late, time out or lose their lease that would not in AWS\n", noisySpeed)
+	}
 	for _, notice := range cloud.Notices() {
 		_, _ = fmt.Fprintf(log, "note: %s\n", notice)
 	}

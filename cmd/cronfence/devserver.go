@@ -34,7 +34,7 @@ type devServer struct{ *devapi.Server }
 // and nobody need reach the local cloud.
 func (o devOptions) serve(ctx context.Context, cloud *localcloud.Cloud, log io.Writer) (*devServer, error) {
 	server, err := devapi.Listen(ctx, o.listen)
-	if err != nil && o.length > 0 && !o.listenAsked {
+	if err != nil && o.length > 0 && !o.given("listen") {
 		_, _ = fmt.Fprintf(log, "note: %v\n", err)
 		return nil, nil
 	}

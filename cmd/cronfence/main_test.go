@@ -3,7 +3,10 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -32,7 +35,16 @@ func TestWrongUsageIsOneLineAndExitCode2(t *testing.T) {
 		{"nope", `unknown verb "nope": must be one of`},
 		{"dev here", `unexpected argument "here"`},
 		{"dev --fast", `unknown flag: --fast; see`},
-		{"dev --for soon", `invalid argument "soon"`},
+		{"dev --for soon", `--for "soon": must be a duration, such as 90s or 6h`},
+		{"dev --for 0s", `--for 0s: must be positive`},
+		{"dev --assembly=", `--assembly "": must be the directory of a synthesized app`},
+		{"dev --speed x", `--speed "x": must be more than 0 and at most 600`},
+		{"dev --json=perhaps", `--json "perhaps": must be true or false`},
+		{"next --count x", `--count "x": must be 1-10000`},
+		{"help nope", `unknown verb "nope": must be one of completion, dev,`},
+		{"help dev nope", `unexpected argument "nope"`},
+		{"completion tcsh", `completion "tcsh": must be one of bash, zsh, fish, powershell`},
+		{"completion", `must have one argument, one of bash`},
 		{"dev --for -1m", `--for -1m0s: must be positive`},
 		{"dev --speed 0", `--speed 0: must be more than 0 and at most 600`},
 		{"dev --speed NaN", `--speed NaN`},
@@ -47,17 +59,60 @@ func TestWrongUsageIsOneLineAndExitCode2(t *testing.T) {
 	}
 }
 
-func TestFailureIsExitCode1(t *testing.T) {
-	code, _, errOut := command(t, "dev", "--assembly", t.TempDir())
-	if code != 1 || !strings.Contains(errOut, "run `cdk synth`") {
-		t.Errorf("code %d, %q", code, errOut)
+func TestABadAssemblyIsNamedWithExitCode1(t *testing.T) {
+	for manifest, want := range map[string]string{"": "run `cdk synth`", "{}": "names no CloudFormation stack", "no JSON": "manifest.json: "} {
+		dir := t.TempDir()
+		if manifest != "" {
+			if err := os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(manifest), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		code, _, errOut := command(t, "dev", "--assembly", dir)
+		if code != 1 || !strings.Contains(errOut, want) || !strings.Contains(errOut, dir) {
+			t.Errorf("%q: code %d, %q; want %s", manifest, code, errOut, want)
+		}
+	}
+}
+
+// Every newXCommand of this package makes a verb of the root.
+func TestEveryVerbIsRegistered(t *testing.T) {
+	root := newRootCommand()
+	root.InitDefaultHelpCmd() // adds it, as executing does
+	registered := map[string]bool{}
+	for _, c := range root.Commands() {
+		registered[c.Name()] = true
+	}
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`(?m)^func new(\w+)Command\(`).FindAllStringSubmatch(string(text), -1) {
+			if found[1] == "Root" {
+				continue
+			}
+			if made++; !registered[strings.ToLower(found[1])] {
+				t.Errorf("%s: new%sCommand is no verb of the root", file, found[1])
+			}
+		}
+	}
+	if made != len(registered) {
+		t.Errorf("%d verbs are made and %d registered", made, len(registered))
 	}
 }
 
 func TestHelpAndVersion(t *testing.T) {
 	for args, want := range map[string]string{
 		"":               "Usage:",
-		"help dev":       "--assembly",
+		"help":           "Usage:",
+		"help dev":       "above 100 delays of this machine",
+		"help help":      "help [VERB]",
+		"completion zsh": "#compdef cronfence",
 		"dev --help":     "CRONFENCE_RUN",
 		"version":        "cronfence ",
 		"version --json": `"version"`,

@@ -32,8 +32,8 @@ func writeTable(out io.Writer, r *localcloud.Report) error {
 	switch {
 	case len(r.Problems) > 0:
 		text = fmt.Sprintf("problems: %d", len(r.Problems))
-	case r.Interrupted:
-		text = "ended early: runs in flight have no outcome"
+	case r.InFlight > 0:
+		text = fmt.Sprintf("ended early: runs in flight have no outcome: %d", r.InFlight)
 	}
 	if r.DeadLetters > 0 {
 		text += fmt.Sprintf("; dead letters: %d", r.DeadLetters)

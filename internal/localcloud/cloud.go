@@ -57,7 +57,7 @@ const closeGrace = 15 * time.Second
 func New(config Config) (*Cloud, error) {
 	a, err := assembly.Load(config.Assembly)
 	if err != nil {
-		return nil, err
+		return nil, config.in(err)
 	}
 	c := &Cloud{config: config, clock: clock.New(config.Start, config.Speed), stores: map[string]*guard.Memory{}, notices: a.Notices}
 	c.journal = &journal{out: config.Log, now: c.clock.Now}
@@ -67,9 +67,17 @@ func New(config Config) (*Cloud, error) {
 	}
 	if err := c.build(a); err != nil {
 		_ = c.Close()
-		return nil, err
+		return nil, config.in(err)
 	}
 	return c, nil
+}
+
+// in names the assembly that an error is about, where it is the user's own.
+func (c Config) in(err error) error {
+	if c.Directory == "" {
+		return err
+	}
+	return fmt.Errorf("assembly %s: %w", c.Directory, err)
 }
 
 // Notices says what of the assembly does not run here.
