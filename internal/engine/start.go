@@ -13,15 +13,15 @@ import (
 )
 
 // start sends the row's run to Step Functions. deadline is when this process can no
-// longer be sending: at or past the row's StartBy nothing is sent and the run is left to
-// expire, since a late start would run what others have given up. A retry that must wait
+// longer be sending: where that is at or past the row's StartBy, or past already, nothing is sent
+// and the run is left to expire, since a late start would run what others have given up. A retry that must wait
 // for its predecessor's work to end is left to the sentinel. first says that this call put the
 // run on record, and nobody is known to have sent its start before.
 func (e *Engine) start(ctx context.Context, spec schema.Spec, row guard.Row, deadline guard.Millis, first bool) (sent bool, err error) {
 	if row.NotBefore > e.now() {
 		return false, nil
 	}
-	if deadline >= row.StartBy {
+	if deadline >= row.StartBy || e.now() >= deadline {
 		e.warn(row.Job, row.Run, "not started: too late to arrive before it is given up", nil)
 		return false, nil
 	}

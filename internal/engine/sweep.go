@@ -19,7 +19,9 @@ func (e *Engine) Urgent(g guard.Guard) bool { return guard.Urgent(g, e.now()) }
 // guard to be made ready, a tick that waits for nobody, a run that nobody started, missed
 // ticks, a backlog, runs of policy Allow that ended unseen. It may be repeated at any time.
 func (e *Engine) SweepGuard(ctx context.Context, g guard.Guard) error {
-	deadline := e.deadline()
+	deadline := e.deadline() // kept here: the process goes on to other guards
+	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
+	defer cancel()
 	at := &g
 	for _, step := range []func(context.Context, guard.Guard, guard.Millis) (*guard.Guard, error){
 		e.sweepBlocked, e.sweepHolder, e.sweepWaiting, e.sweepUnstarted, e.sweepMissed, e.sweepBacklog, e.sweepShared,
@@ -54,11 +56,10 @@ func (e *Engine) sweepWaiting(ctx context.Context, g guard.Guard, deadline guard
 	return e.advance(ctx, g, deadline)
 }
 
-// sweepUnstarted sends the start of a run once more whose sender may have died before it did.
+// sweepUnstarted sends the start of a run once more whose sender may have died before it did. One
+// that lives sends the same.
 func (e *Engine) sweepUnstarted(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
-	now := e.now()
-	senderMayLive := g.Run != nil && now < g.Run.At.Add(schema.DispatcherTimeout)
-	if g.Run == nil || g.Mark != nil || senderMayLive || deadline >= g.StartBy {
+	if g.Run == nil || g.Mark != nil || deadline >= g.StartBy {
 		return &g, nil
 	}
 	row, err := e.Store.Row(ctx, g.Job, g.Run.Tick)
@@ -111,34 +112,41 @@ func (e *Engine) sweepBacklog(ctx context.Context, g guard.Guard, deadline guard
 // maxShared bounds the runs of policy Allow that one sweep of a job looks at.
 const maxShared = 50
 
-// sweepShared settles runs of policy Allow whose end nobody reported.
+// sweepShared settles runs of policy Allow whose end nobody reported, and forgets those whose
+// rows somebody deleted.
 func (e *Engine) sweepShared(ctx context.Context, g guard.Guard, _ guard.Millis) (*guard.Guard, error) {
 	if g.Live == 0 {
 		return &g, nil
 	}
 	now := e.now()
 	since := now.Add(-g.Spec.Window() - g.Spec.MachineTimeout() - 24*time.Hour)
-	looked := 0
+	looked, open := 0, false
 	for _, k := range []guard.Kind{guard.Scheduled, guard.Manual} {
-		page, err := e.Store.Rows(ctx, guard.RowQuery{
-			Job: g.Job, OpenOnly: true, From: guard.TickID(k, since), To: guard.TickID(k, now.Add(time.Hour)),
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, row := range page.Rows {
-			if !row.Shared || now <= row.StartBy.Add(guard.Margin) {
-				continue
-			}
-			if looked++; looked > maxShared {
-				return &g, nil
-			}
-			if err := e.settleShared(ctx, *g.Spec, row); err != nil {
+		q := guard.RowQuery{Job: g.Job, OpenOnly: true, From: guard.TickID(k, since), To: guard.TickID(k, now.Add(time.Hour))}
+		for more := true; more; more = q.After != "" {
+			page, err := e.Store.Rows(ctx, q)
+			if err != nil {
 				return nil, err
+			}
+			q.After = page.Next
+			for _, row := range page.Rows {
+				open = open || row.Shared
+				if !row.Shared || now <= row.StartBy.Add(guard.Margin) {
+					continue
+				}
+				if looked++; looked > maxShared {
+					return &g, nil
+				}
+				if err := e.settleShared(ctx, *g.Spec, row); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
-	return &g, nil
+	if open || g.SpecSince > since { // runs of an older spec may have had more time
+		return &g, nil
+	}
+	return e.commitGuard(ctx, guard.NoneLive(g, e.NewToken(), now))
 }
 
 func (e *Engine) settleShared(ctx context.Context, spec schema.Spec, row guard.Row) error {

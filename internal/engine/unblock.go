@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -18,7 +19,7 @@ func (e *Engine) unblock(ctx context.Context, g guard.Guard) (*guard.Guard, erro
 	if len(first.Rows) == 0 && first.Next == "" {
 		return e.toReady(ctx, g, nil)
 	}
-	open, err := e.openRows(ctx, g.Job)
+	open, err := e.openRows(ctx, g)
 	if err != nil {
 		return nil, err
 	}
@@ -80,19 +81,29 @@ func (e *Engine) commitGuard(ctx context.Context, dec guard.Decision) (*guard.Gu
 	return e.Store.Guard(ctx, dec.Commit.Job)
 }
 
-func (e *Engine) openRows(ctx context.Context, job string) ([]guard.Row, error) {
+// openFor is for how long a row is looked for that nobody closed, beyond the longest time of a
+// run: months of a minutely job's ticks take longer to read than a function has.
+const openFor = 7 * 24 * time.Hour
+
+// openRows returns the rows without a final outcome: planned ticks as far back as a run of them
+// can be alive, and all of other kinds.
+func (e *Engine) openRows(ctx context.Context, g guard.Guard) ([]guard.Row, error) {
 	var open []guard.Row
-	q := guard.RowQuery{Job: job, OpenOnly: true}
-	for {
-		page, err := e.Store.Rows(ctx, q)
-		if err != nil {
-			return nil, fmt.Errorf("query open ticks of %s: %w", job, err)
-		}
-		open = append(open, page.Rows...)
-		if q.After = page.Next; q.After == "" {
-			return open, nil
+	since := e.now().Add(-g.Spec.Window() - g.Spec.MachineTimeout() - openFor)
+	for _, q := range []guard.RowQuery{
+		{Job: g.Job, OpenOnly: true, From: guard.TickID(guard.Scheduled, since), To: lastScheduled},
+		{Job: g.Job, OpenOnly: true, From: lastScheduled},
+	} {
+		for more := true; more; more = q.After != "" {
+			page, err := e.Store.Rows(ctx, q)
+			if err != nil {
+				return nil, fmt.Errorf("query open ticks of %s: %w", g.Job, err)
+			}
+			open = append(open, page.Rows...)
+			q.After = page.Next
 		}
 	}
+	return open, nil
 }
 
 // endRow sees to it that the row's execution has ended, and how.

@@ -39,7 +39,7 @@ var mutants = []struct {
 		if w := guardWrite(e); w != nil && slices.Contains(w.Patch.Remove, "run") {
 			dropConds(w, "run.id", "fence", "version")
 		}
-	}, []string{"I1", "I2", "I9"}},
+	}, []string{"I1", "I2", "I9", "I10"}},
 	{"renew as acquire", Config{Overlap: policy.Skip, Beats: true, Aligned: true, Ticks: 2, Faults: 1}, func(e *effect) {
 		if w := guardWrite(e); w != nil && w.Patch.Add != nil && w.Patch.Set["leaseUntil"] != nil {
 			dropConds(w, "run.id", "fence", "mark")

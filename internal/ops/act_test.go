@@ -197,7 +197,7 @@ func TestReleaseOfAFreeOrDrainingGuardIsRefused(t *testing.T) {
 		}
 		return err
 	}
-	if err := release(); err.Error() != "the guard of job cleanup is free: nothing to release" {
+	if err := release(); err.Error() != "no run holds the guard of job cleanup: nothing to release" {
 		t.Errorf("free: got %v", err)
 	}
 	d.At("02:00:00")

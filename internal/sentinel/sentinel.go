@@ -70,18 +70,20 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (any, error) {
 		Store: h.Store, Machines: h.Machines, Now: h.Now, NewToken: h.NewToken,
 		Timeout: schema.DispatcherTimeout, Observe: log,
 	}
-	deployed, err := h.compare(ctx, e)
+	until := h.Now().Add(schema.SentinelTimeout - spare)
+	deployed, err := h.compare(ctx, e, h.Now().Add((schema.SentinelTimeout-spare)/2))
 	if err != nil { // the guards need it less than they need the sweep
 		log.Warn("", "", "schedules not compared", err)
 	}
-	reply, sweepErr := h.sweep(ctx, e, log, deployed)
+	reply, sweepErr := h.sweep(ctx, e, log, deployed, until)
 	log.Line("INFO", "sweep", "", map[string]any{"guards": reply.Guards, "failed": reply.Failed, "complete": reply.Complete}, nil)
 	return reply, errors.Join(err, sweepErr)
 }
 
 // compare makes the guards of jobs that never ticked, and tells guards of specs that were
-// deployed since. It returns the jobs that are deployed, nil when they are not known.
-func (h *Handler) compare(ctx context.Context, e *engine.Engine) (map[string]bool, error) {
+// deployed since, as many as there is time for: the others are the next sweep's. It returns the
+// jobs that are deployed, nil when they are not known.
+func (h *Handler) compare(ctx context.Context, e *engine.Engine, until time.Time) (map[string]bool, error) {
 	list, err := h.Schedules.List(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list schedules: %w", err)
@@ -93,7 +95,7 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine) (map[string]boo
 	var failed []error
 	for _, s := range list {
 		deployed[s.Job] = true
-		if at, ok := h.known[s.Job]; ok && !s.Modified.After(at) {
+		if at, ok := h.known[s.Job]; ok && !s.Modified.After(at) || h.Now().After(until) {
 			continue
 		}
 		spec, err := h.Schedules.Spec(ctx, s.Name)
@@ -114,8 +116,7 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine) (map[string]boo
 
 // sweep goes over the guards from where the last sweep ended, those first of each page that
 // stand in their job's way.
-func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Writer, deployed map[string]bool) (Reply, error) {
-	until := h.Now().Add(schema.SentinelTimeout - spare)
+func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Writer, deployed map[string]bool, until time.Time) (Reply, error) {
 	after, err := h.resumePoint(ctx)
 	if err != nil {
 		return Reply{}, err
@@ -128,16 +129,24 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 		if err != nil {
 			return reply, errors.Join(append(failed, err)...)
 		}
+		late := false
 		for _, g := range urgentFirst(page.Guards, e.Urgent) {
+			if late = h.Now().After(until); late {
+				break
+			}
 			if err := h.see(ctx, e, log, g, deployed); err != nil {
 				failed = append(failed, err)
 			}
 			reply.Guards++
 			seen[g.Job] = true
+			after = g.Job // what is passed over has its turn in the next round
 		}
 		reply.Failed = len(failed)
-		after = page.Next
-		if reply.Complete = after == ""; reply.Complete || h.Now().After(until) {
+		if late {
+			break
+		}
+		if after = page.Next; after == "" {
+			reply.Complete = true
 			break
 		}
 	}

@@ -20,7 +20,8 @@ func everyTickOnRecord(h *history, w *World, o *observation) string {
 		}
 	case o.commit != nil && o.before != nil && o.after.LastTick > o.before.LastTick:
 		for i := len(h.expected) - 1; i >= 0 && h.expected[i] > o.before.LastTick; i-- {
-			if at := h.expected[i]; at <= o.after.LastTick && at >= o.after.SpecSince && !h.recorded(at) && !o.records(at) {
+			// A tick of the schedule before is expected until the change was noted, by some clock.
+			if at := h.expected[i]; at <= o.after.LastTick && at >= o.after.SpecSince+margin && !h.recorded(at) && !o.records(at) {
 				return fmt.Sprintf("lastTick passes %s, which is not on record", tickID(at))
 			}
 		}
@@ -94,9 +95,16 @@ func dueTickStarts(_ *history, w *World, o *observation) string {
 		return ""
 	}
 	decided := o.by.read
-	if !occupied(o.before, o.after.Spec, decided) && o.before.Ready && o.before.Waiting == nil && o.before.Paused == nil {
+	if o.before.Ready && o.before.Waiting == nil && o.before.Paused == nil {
 		for i, row := range o.rowsAfter {
 			if row == nil || o.rowsBefore[i] != nil || row.Kind != guard.Scheduled || row.Fence != 0 {
+				continue
+			}
+			spec := o.after.Spec
+			if row.At < o.after.SpecSince { // of before that spec: its own may not be Allow
+				spec = nil
+			}
+			if occupied(o.before, spec, decided) {
 				continue
 			}
 			if o.at+margin < row.At+Millis(w.plan.Spec.StartDeadline().Milliseconds()) {

@@ -16,9 +16,9 @@ func (w *World) planSweeps(at Millis) {
 	w.queue.add(event{at: at, rank: rankSweep, do: func() {
 		w.planSweeps(at + Millis(schema.Sweep.Milliseconds()))
 		if w.faults.chance(20) { // its own schedule delivers at least once, too
-			w.after(w.between(0, 5_000), func() { w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, nil) })
+			w.after(w.between(0, 5_000), func() { w.spawn("sentinel", schema.SentinelTimeout, w.sweep, nil) })
 		}
-		w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, func(outcome) {
+		w.spawn("sentinel", schema.SentinelTimeout, w.sweep, func(outcome) {
 			w.observe(observation{swept: true})
 			w.atRest = w.clock > w.plan.Last && w.pending == 0 && w.history.atRest(w)
 		})

@@ -132,7 +132,7 @@ func (g Guard) seenTick(d Delivery, now Millis) Guard {
 	if d.Kind != Scheduled {
 		return g
 	}
-	if hash := d.Spec.Hash(); hash != g.SpecHash {
+	if hash := d.Spec.Hash(); hash != g.SpecHash && d.At >= g.SpecSince { // else a tick of before the change
 		spec := d.Spec
 		g.Spec, g.SpecHash, g.SpecSince = &spec, hash, now
 	}

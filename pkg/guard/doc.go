@@ -48,7 +48,8 @@
 // that implies the decision (see claimNeeds and settleNeeds, which name every field). A refused
 // condition brings the old rows back, the decision is made on them and committed exactly, on
 // the version seen. A conflict or a throttle refuses nothing and decides nothing. A writer knows
-// its own write by the token in the row, so a request that the SDK repeats is no rival.
+// its own write by the token in the row, so a request that the SDK repeats is no rival; where only
+// the guard is written, it finds what it wanted done when it decides anew.
 //
 // # What goes wrong, and what happens then
 //

@@ -17,6 +17,15 @@ func Expect(spec schema.Spec, g *Guard, floor Millis, token string, now Millis) 
 	return changed(token, *g, want), true
 }
 
+// NoneLive notes that no run of policy Allow is on record any more: a row that somebody deleted
+// must not count as alive for ever.
+func NoneLive(g Guard, token string, now Millis) Decision {
+	want := g
+	want.Live = 0
+	want.TTL = guardTTL(now, 0)
+	return changed(token, g, want)
+}
+
 // Forget notes that a job's schedule is gone: nothing is expected of it any more, and if the
 // job is added again, only from then on. The guard itself stays, for its fences. It is false
 // when the guard knows.

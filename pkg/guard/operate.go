@@ -15,10 +15,14 @@ func changed(token string, g, want Guard) Decision {
 	return Decision{Verdict: Done, Commit: c, Guard: g.Apply(c.Writes[0].Patch)}
 }
 
-// PauseJob has the job's ticks skipped. A run that is going on is not touched.
+// PauseJob has the job's ticks skipped. A run that is going on is not touched, and one that was
+// asked to stop and has time left goes on.
 func PauseJob(g Guard, p Pause, token string) Decision {
 	want := g
 	want.Paused = &p
+	if want.Mark == nil && p.At < want.StopDeadline { // nothing would run in its place
+		want.Stop, want.StopDeadline = nil, 0
+	}
 	return changed(token, g, want)
 }
 
@@ -39,7 +43,7 @@ func ResumeJob(g Guard, token string, now Millis) (Decision, error) {
 // comes free once it has ended. The fence is not raised: that alone would stop no write.
 func ReleaseJob(g Guard, by, why, token string, now Millis) (Decision, error) {
 	if g.Run == nil {
-		return Decision{}, refusal("the guard of job %s is free: nothing to release", g.Job)
+		return Decision{}, refusal("no run holds the guard of job %s: nothing to release", g.Job)
 	}
 	want := g
 	want.Mark = &Mark{Why: MarkRelease, By: by + ": " + why, At: now}

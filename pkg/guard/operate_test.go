@@ -51,7 +51,7 @@ func TestResumeStartsNothingAndRefusesWhatIsNotPaused(t *testing.T) {
 func TestForcedReleaseMarksTheHolderAndRaisesNoFence(t *testing.T) {
 	b := newBench(t, jobOf(policy.Skip))
 	_, err := ReleaseJob(b.guard(), "me", "stuck", "r", b.now)
-	if got := refusedBy(t, err); !strings.Contains(got, "is free: nothing to release") {
+	if got := refusedBy(t, err); !strings.Contains(got, "no run holds the guard") {
 		t.Error(got)
 	}
 	run := b.started(0)
