@@ -1,0 +1,152 @@
+package sentinel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/machine"
+	"github.com/cronfence/cronfence/internal/sentinel"
+	"github.com/cronfence/cronfence/internal/testworld"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+// What an outsider found.
+
+// stalling does something else once, inside the next reading of a row.
+type stalling struct {
+	guard.Store
+	do func()
+}
+
+func (s *stalling) Row(ctx context.Context, job, tick string) (*guard.Row, error) {
+	row, err := s.Store.Row(ctx, job, tick)
+	if do := s.do; do != nil && job[0] != '#' {
+		s.do = nil
+		do()
+	}
+	return row, err
+}
+
+func TestSweepThatStalledSendsNoStartPastItsOwnDeadline(t *testing.T) {
+	store := &stalling{Store: guard.NewMemory()}
+	spec := testworld.Minutely("cleanup")
+	spec.Beats = false
+	r := newRigOver(t, store, deploy(spec))
+	r.Established(spec, "01:59")
+	r.At("02:00:00")
+	r.Runs.FailStart = errors.New("the process dies here")
+	_, _ = r.Deliver(spec, "2026-09-07T02:00:00Z")
+	r.Runs.FailStart = nil
+	started := r.Runs.Started
+	r.At("02:00:58")
+	store.do = func() { // half a minute passes; meanwhile the run is given up and another begins
+		r.At("02:01:05")
+		_, _, _ = r.Engine().Release(t.Context(), "cleanup", "me", "stuck")
+		r.At("02:01:28")
+		r.Sweep("cleanup")
+		if next := r.Tick(spec, "02:01"); !next.Started {
+			t.Errorf("%+v: want the next tick started", next)
+		}
+	}
+	_, _ = r.h.Handle(t.Context(), nil)
+	if n := r.Runs.Started - started; n != 1 {
+		t.Errorf("%d executions, want 1: the sweep's own start came too late", n)
+	}
+}
+
+func TestLateTickOfAnOlderSpecDoesNotPutItBack(t *testing.T) {
+	before, after := testworld.Minutely("report"), testworld.Spec("report", "cron(0 0 * * ? *)")
+	d := deploy(before)
+	r := newRig(t, d)
+	r.Established(before, "01:01")
+	d.specs[schema.ScheduleName(testworld.Scheduler, "report")], d.modified = after, r.At("01:02:05")
+	r.sweep("01:02:30")
+	r.At("01:03:00")
+	if late := r.Tick(before, "01:02"); !late.Started {
+		t.Errorf("%+v: want the tick itself run", late)
+	}
+	if g := r.Guard("report"); g.Spec.Schedule != after.Schedule {
+		t.Errorf("schedule %q: want the deployed one", g.Spec.Schedule)
+	}
+}
+
+func TestRunOfPolicyAllowWhoseRowWasDeletedDoesNotCountForEver(t *testing.T) {
+	store := guard.NewMemory()
+	spec := testworld.Minutely("probe")
+	spec.Overlap, spec.Beats = policy.Allow, false
+	r := newRigOver(t, store, deploy(spec))
+	r.sweep("01:00:30")
+	r.At("01:01:01")
+	run := r.Tick(spec, "01:01")
+	store.Delete("probe", schema.TickSK(run.Tick))
+	r.At("01:01:30")
+	if _, err := r.Succeed(run); err != nil {
+		t.Fatal(err)
+	}
+	r.Clock = r.Clock.Add(30 * time.Hour)
+	if _, err := r.h.Handle(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if g := r.Guard("probe"); g.Live != 0 {
+		t.Errorf("live %d, want 0", g.Live)
+	}
+}
+
+// slowRuns takes its time to describe a run.
+type slowRuns struct {
+	*testworld.Runs
+	w *testworld.World
+}
+
+func (s slowRuns) Describe(ctx context.Context, arn string) (machine.Execution, error) {
+	s.w.Clock = s.w.Clock.Add(700 * time.Millisecond)
+	return s.Runs.Describe(ctx, arn)
+}
+
+func TestSweepTakesUpNoGuardPastItsTime(t *testing.T) {
+	r := newRig(t, deploy())
+	r.h.Schedules = &deployed{fail: errors.New("not asked here")}
+	for i := range 150 {
+		r.At("02:00:00")
+		r.Runs.End(r.Tick(testworld.Minutely(fmt.Sprintf("job%03d", i)), "02:00").Run, machine.Succeeded, "")
+	}
+	r.h.Machines = slowRuns{r.Runs, r.World}
+	total, sweeps := 0, 0
+	for done := false; !done; sweeps++ {
+		began := r.At("02:10:00")
+		reply, _ := r.h.Handle(t.Context(), nil)
+		total += reply.(sentinel.Reply).Guards
+		done = reply.(sentinel.Reply).Complete
+		if took := r.Clock.Sub(began); took >= schema.SentinelTimeout {
+			t.Errorf("a sweep took %v of %v", took, schema.SentinelTimeout)
+		}
+	}
+	if total != 150 || sweeps < 2 {
+		t.Errorf("%d guards in %d sweeps, want 150 in more than one", total, sweeps)
+	}
+}
+
+func TestPauseWithdrawsAStopRequestThatIsNotDue(t *testing.T) {
+	spec := testworld.Minutely("cleanup")
+	spec.Overlap, spec.GraceSeconds = policy.Replace, 60
+	r := newRig(t, deploy(spec))
+	r.Established(spec, "01:59")
+	r.At("02:00:00")
+	run := r.Tick(spec, "02:00")
+	r.At("02:01:00")
+	r.Tick(spec, "02:01")
+	if _, err := r.Engine().Pause(t.Context(), "cleanup", guard.Pause{By: "me", Why: "deploy"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, clock := range []string{"02:01:20", "02:02:20", "02:03:20"} {
+		r.At(clock)
+		if err := r.Beat(run); err != nil {
+			t.Fatalf("beat at %s: %v: nothing would run in its place", clock, err)
+		}
+	}
+}
