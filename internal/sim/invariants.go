@@ -165,34 +165,42 @@ func skipIsNoError(_ *history, _ *World, o *observation) string {
 func oneWorks(h *history, w *World, o *observation) string {
 	switch {
 	case o.began != nil:
-		began := h.byFence(o.began.x.in.Fence)
-		if w.plan.Spec.Overlap == policy.Allow || w.allowed && began != nil && began.shared {
-			return "" // what policy Allow starts, or let start before it was changed
-		}
-		for _, k := range h.working {
-			r := h.byFence(k.x.in.Fence)
-			ending := r != nil && w.plan.Spec.Fenced && r.left
-			beside := r != nil && r.shared && r.fence > o.began.x.in.Fence // a tick of the old policy, late
-			if ending || beside {
-				continue
-			}
-			return fmt.Sprintf("%s begins to work while %s does", o.began.x.name(), k.x.name())
-		}
+		return worksAlone(h, w, o.began.x)
 	case o.started != nil:
-		in := o.started.in
-		r := h.byFence(in.Fence)
-		switch {
-		case r != nil && r.shared:
-			return ""
-		case r == nil:
-			return fmt.Sprintf("%s starts with fence %d, which nobody was given", in.Run, in.Fence)
-		case r.left:
-			return fmt.Sprintf("%s starts after it was given up", in.Run)
+		return startsInItsPlace(h, o.started.in)
+	}
+	return ""
+}
+
+func worksAlone(h *history, w *World, x *execution) string {
+	began := h.byFence(x.in.Fence)
+	if w.plan.Spec.Overlap == policy.Allow || w.allowed && began != nil && began.shared {
+		return "" // what policy Allow starts, or let start before it was changed
+	}
+	for _, k := range h.working {
+		r := h.byFence(k.x.in.Fence)
+		ending := r != nil && w.plan.Spec.Fenced && r.left
+		beside := r != nil && r.shared && r.fence > x.in.Fence // a tick of the old policy, late
+		if !ending && !beside {
+			return fmt.Sprintf("%s begins to work while %s does", x.name(), k.x.name())
 		}
-		for _, other := range h.runs {
-			if other.fence > in.Fence && !other.shared {
-				return fmt.Sprintf("%s starts after its place was given to %s", in.Run, other.run)
-			}
+	}
+	return ""
+}
+
+func startsInItsPlace(h *history, in schema.RunInput) string {
+	r := h.byFence(in.Fence)
+	switch {
+	case r != nil && r.shared:
+		return ""
+	case r == nil:
+		return fmt.Sprintf("%s starts with fence %d, which nobody was given", in.Run, in.Fence)
+	case r.left:
+		return fmt.Sprintf("%s starts after it was given up", in.Run)
+	}
+	for _, other := range h.runs {
+		if other.fence > in.Fence && !other.shared {
+			return fmt.Sprintf("%s starts after its place was given to %s", in.Run, other.run)
 		}
 	}
 	return ""
