@@ -32,8 +32,7 @@ var _ sentinel.Schedules = (*Group)(nil)
 // New returns the group of a scheduler, by the name that the constructs give it.
 func New(client Client, name string) *Group { return &Group{client, name} }
 
-// List implements sentinel.Schedules. Schedules in the group that are no job's are left out,
-// and disabled ones: nothing is expected of a job until its schedule is enabled again.
+// List implements sentinel.Schedules. Schedules in the group that are no job's are left out.
 func (g *Group) List(ctx context.Context) ([]sentinel.Schedule, error) {
 	group := schema.GroupName(g.scheduler)
 	in := &scheduler.ListSchedulesInput{GroupName: &group, MaxResults: aws.Int32(100)}
@@ -46,10 +45,12 @@ func (g *Group) List(ctx context.Context) ([]sentinel.Schedule, error) {
 		for _, s := range out.Schedules {
 			name := aws.ToString(s.Name)
 			job, _, _ := strings.Cut(name, ".") // no job's name has one
-			if schema.CheckJob(job) != nil || schema.ScheduleName(g.scheduler, job) != name || s.State == types.ScheduleStateDisabled {
+			if schema.CheckJob(job) != nil || schema.ScheduleName(g.scheduler, job) != name {
 				continue
 			}
-			found = append(found, sentinel.Schedule{Name: name, Job: job, Modified: aws.ToTime(s.LastModificationDate)})
+			found = append(found, sentinel.Schedule{
+				Name: name, Job: job, Modified: aws.ToTime(s.LastModificationDate), Disabled: s.State == types.ScheduleStateDisabled,
+			})
 		}
 		if in.NextToken = out.NextToken; in.NextToken == nil {
 			return found, nil

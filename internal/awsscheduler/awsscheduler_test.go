@@ -33,11 +33,10 @@ func (g group) GetSchedule(context.Context, *scheduler.GetScheduleInput, ...func
 	return &scheduler.GetScheduleOutput{Target: &types.Target{Input: &g.input}}, nil
 }
 
-// Nothing is expected of what is no job's, and of a job whose schedule is disabled.
-func TestListNamesTheJobsThatTick(t *testing.T) {
+func TestListNamesTheJobsAndWhetherTheyTick(t *testing.T) {
 	list, err := awsscheduler.New(group{}, "shop").List(t.Context())
-	if err != nil || len(list) != 2 || list[0].Job != "cleanup" || list[1].Job != "sync" {
-		t.Errorf("%+v, %v: want cleanup and sync", list, err)
+	if err != nil || len(list) != 3 || list[0].Job != "cleanup" || !list[1].Disabled || list[1].Job != "asleep" || list[2].Job != "sync" {
+		t.Errorf("%+v, %v: want cleanup, asleep, which is disabled, and sync", list, err)
 	}
 }
 

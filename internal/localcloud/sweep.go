@@ -52,10 +52,9 @@ var _ sentinel.Schedules = deployed{}
 func (d deployed) List(context.Context) ([]sentinel.Schedule, error) {
 	var list []sentinel.Schedule
 	for _, j := range d.jobs() {
-		if j.disabled { // nothing is expected of it
-			continue
-		}
-		list = append(list, sentinel.Schedule{Name: schema.ScheduleName(j.scheduler, j.name), Job: j.name, Modified: d.since})
+		list = append(list, sentinel.Schedule{
+			Name: schema.ScheduleName(j.scheduler, j.name), Job: j.name, Modified: d.since, Disabled: j.disabled,
+		})
 	}
 	return list, nil
 }

@@ -131,6 +131,33 @@ func TestSweepTakesUpNoGuardPastItsTime(t *testing.T) {
 	}
 }
 
+// disabledOnes lists schedules as disabled.
+type disabledOnes struct{ *deployed }
+
+func (d disabledOnes) List(ctx context.Context) ([]sentinel.Schedule, error) {
+	list, err := d.deployed.List(ctx)
+	for i := range list {
+		list[i].Disabled = true
+	}
+	return list, err
+}
+
+func TestDisabledJobCanBeRunByHandAndMissesNothing(t *testing.T) {
+	r := newRig(t, deploy())
+	d := deploy(testworld.Minutely("cleanup"))
+	r.h.Schedules = disabledOnes{d}
+	r.sweep("01:00:00")
+	r.sweep("02:00:00")
+	version := r.Guard("cleanup").Version
+	r.sweep("03:00:00")
+	if g := r.Guard("cleanup"); g.LastGap != nil || g.SpecHash != "" || g.Version != version {
+		t.Errorf("guard %+v: want nothing expected, and nothing written by every sweep", g)
+	}
+	if res, err := r.Engine().Run(t.Context(), "cleanup", "me", nil); err != nil || !res.Sent {
+		t.Errorf("%+v, %v: want it run", res, err)
+	}
+}
+
 func TestPauseWithdrawsAStopRequestThatIsNotDue(t *testing.T) {
 	spec := testworld.Minutely("cleanup")
 	spec.Overlap, spec.GraceSeconds = policy.Replace, 60

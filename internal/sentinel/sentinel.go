@@ -31,6 +31,7 @@ type Schedule struct {
 	Name     string
 	Job      string
 	Modified time.Time
+	Disabled bool // it ticks not: its job is known, so that people can run it, and nothing is expected
 }
 
 // Handler sweeps, once an invocation.
@@ -82,7 +83,7 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (any, error) {
 
 // compare makes the guards of jobs that never ticked, and tells guards of specs that were
 // deployed since, as many as there is time for: the others are the next sweep's. It returns the
-// jobs that are deployed, nil when they are not known.
+// jobs that are deployed, and whether they tick; nil when that is not known.
 func (h *Handler) compare(ctx context.Context, e *engine.Engine, until time.Time) (map[string]bool, error) {
 	list, err := h.Schedules.List(ctx)
 	if err != nil {
@@ -94,7 +95,7 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine, until time.Time
 	deployed := map[string]bool{}
 	var failed []error
 	for _, s := range list {
-		deployed[s.Job] = true
+		deployed[s.Job] = !s.Disabled
 		if at, ok := h.known[s.Job]; ok && !s.Modified.After(at) || h.Now().After(until) {
 			continue
 		}
@@ -157,8 +158,11 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 }
 
 func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writer, g guard.Guard, deployed map[string]bool) error {
-	if deployed != nil && !deployed[g.Job] {
-		delete(h.known, g.Job)
+	ticks, listed := deployed[g.Job]
+	if deployed != nil && !ticks {
+		if !listed {
+			delete(h.known, g.Job)
+		}
 		if err := e.Forget(ctx, g); err != nil {
 			return err
 		}
