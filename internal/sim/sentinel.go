@@ -8,7 +8,9 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
-// planSweeps has the sentinel look at the job every minute.
+// planSweeps has the sentinel look at the job every minute. Its process lives longer than a
+// dispatcher's, but the context of SweepGuard ends with the engine's timeout, and there is one
+// job: so nothing is sent later than if the process died then.
 func (w *World) planSweeps(at Millis) {
 	if at > w.plan.Until {
 		return
@@ -16,9 +18,9 @@ func (w *World) planSweeps(at Millis) {
 	w.queue.add(event{at: at, rank: rankSweep, do: func() {
 		w.planSweeps(at + Millis(schema.Sweep.Milliseconds()))
 		if w.faults.chance(20) { // its own schedule delivers at least once, too
-			w.after(w.between(0, 5_000), func() { w.spawn("sentinel", schema.SentinelTimeout, w.sweep, nil) })
+			w.after(w.between(0, 5_000), func() { w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, nil) })
 		}
-		w.spawn("sentinel", schema.SentinelTimeout, w.sweep, func(outcome) {
+		w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, func(outcome) {
 			w.observe(observation{swept: true})
 			w.atRest = w.clock > w.plan.Last && w.pending == 0 && w.history.atRest(w)
 		})
