@@ -33,11 +33,12 @@ func everyTickOnRecord(h *history, w *World, o *observation) string {
 
 // nobodys tells whether a tick need leave no record: a new guard, and one with a new spec,
 // expects nothing from before. What comes from there after its window, or from a schedule that
-// is no more and below what the new one has on record, is nobody's any more.
+// is no more and below what the new one has on record, is nobody's any more. When that began
+// was noted by some clock.
 func (w *World) nobodys(at Millis) bool {
 	g := w.guard
 	late := w.clock > at+Millis(w.plan.Spec.Window().Milliseconds())-margin
-	return g != nil && at < g.SpecSince && (late || w.deployed > 0 && at <= g.LastTick)
+	return g != nil && at < g.SpecSince+margin && (late || w.deployed > 0 && at <= g.LastTick)
 }
 
 // records tells whether the commit puts a planned tick on record.
@@ -49,7 +50,7 @@ func (o *observation) records(at Millis) bool {
 // before it was made.
 func (h *history) unfinished(w *World) string {
 	for _, at := range h.expected {
-		if w.guard != nil && at >= w.guard.SpecSince && at < w.clock-w.plan.missedWithin() && !h.recorded(at) {
+		if w.guard != nil && at >= w.guard.SpecSince+margin && at < w.clock-w.plan.missedWithin() && !h.recorded(at) {
 			return fmt.Sprintf("tick %s was expected and is not on record", tickID(at))
 		}
 	}
