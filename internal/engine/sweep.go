@@ -163,14 +163,14 @@ func (e *Engine) settleShared(ctx context.Context, spec schema.Spec, row guard.R
 	return err
 }
 
-// Forget notes that the job's schedule is gone, and with it what was expected of it.
-func (e *Engine) Forget(ctx context.Context, g guard.Guard) error {
+// Forget notes that the job's schedule is gone, and with it what was expected of it. It returns
+// the guard as it is afterwards; nil: it was deleted meanwhile.
+func (e *Engine) Forget(ctx context.Context, g guard.Guard) (*guard.Guard, error) {
 	dec, ok := guard.Forget(g, e.NewToken())
 	if !ok {
-		return nil
+		return &g, nil
 	}
-	_, err := e.commitGuard(ctx, dec)
-	return err
+	return e.commitGuard(ctx, dec)
 }
 
 // Introduce makes the guard of a job that never ticked, or tells it of a spec that was

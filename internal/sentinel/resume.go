@@ -23,16 +23,15 @@ func (h *Handler) resumePoint(ctx context.Context) (string, error) {
 	return row.Why, nil
 }
 
-func (h *Handler) setResumePoint(ctx context.Context, after string) error {
-	before, err := h.resumePoint(ctx)
-	if err != nil || before == after {
-		return err
+func (h *Handler) setResumePoint(ctx context.Context, before, after string) error {
+	if before == after {
+		return nil
 	}
 	patch := guard.Patch{Set: map[string]any{"tick": ownRow, "why": after}}
 	if after == "" {
 		patch = guard.Patch{Set: map[string]any{"tick": ownRow}, Remove: []string{"why"}}
 	}
-	err = h.Store.Commit(ctx, guard.Commit{
+	err := h.Store.Commit(ctx, guard.Commit{
 		Job: ownJob, Token: h.NewToken(),
 		Writes: []guard.Write{{SK: schema.TickSK(ownRow), OrAbsent: true, Patch: patch}},
 	})

@@ -118,10 +118,11 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine, until time.Time
 // sweep goes over the guards from where the last sweep ended, those first of each page that
 // stand in their job's way.
 func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Writer, deployed map[string]bool, until time.Time) (Reply, error) {
-	after, err := h.resumePoint(ctx)
+	began, err := h.resumePoint(ctx)
 	if err != nil {
 		return Reply{}, err
 	}
+	after := began
 	var reply Reply
 	var failed []error
 	whole, seen := after == "", map[string]bool{}
@@ -154,7 +155,7 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 	if whole && reply.Complete { // a guard that somebody deleted is made anew by the next sweep
 		maps.DeleteFunc(h.known, func(job string, _ time.Time) bool { return !seen[job] })
 	}
-	return reply, errors.Join(append(failed, h.setResumePoint(ctx, after))...)
+	return reply, errors.Join(append(failed, h.setResumePoint(ctx, began, after))...)
 }
 
 func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writer, g guard.Guard, deployed map[string]bool) error {
@@ -163,14 +164,11 @@ func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writ
 		if !listed {
 			delete(h.known, g.Job)
 		}
-		if err := e.Forget(ctx, g); err != nil {
+		forgotten, err := e.Forget(ctx, g)
+		if err != nil || forgotten == nil {
 			return err
 		}
-		fresh, err := h.Store.Guard(ctx, g.Job)
-		if err != nil || fresh == nil {
-			return err
-		}
-		g = *fresh
+		g = *forgotten
 	}
 	reportOverdue(log, g, schema.MillisOf(h.Now()))
 	return e.SweepGuard(ctx, g)
