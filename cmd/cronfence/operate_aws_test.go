@@ -21,12 +21,16 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/dynamo"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/notes"
 )
 
 // deployed is a scheduler on an emulator with one job, which ticks once a year.
 type deployed struct {
 	engine *engine.Engine
 	spec   schema.Spec
+	client *dynamodb.Client
+	table  string
 }
 
 func deploy(t *testing.T, cloud rig.Cloud, name string) deployed {
@@ -57,9 +61,11 @@ func deploy(t *testing.T, cloud rig.Cloud, name string) deployed {
 			t.Error(err)
 		}
 	})
+	client := dynamodb.NewFromConfig(cloud.Config)
 	d := deployed{
+		client: client, table: table,
 		engine: &engine.Engine{
-			Store: dynamo.New(dynamodb.NewFromConfig(cloud.Config), table), Machines: awssfn.New(states),
+			Store: dynamo.New(client, table), Machines: awssfn.New(states),
 			Now: time.Now, NewToken: rand.Text, Timeout: engine.CommandLineTimeout,
 		},
 		spec: schema.Spec{
@@ -102,7 +108,13 @@ func TestVerbsAgainstAWS(t *testing.T) {
 	expect(t, "run cleanup", 3, "", "run "+started.Run+" holds the guard since")
 	expect(t, "status cleanup", 0, "held by       "+started.Run, "")
 	expect(t, "why cleanup "+started.Tick, 0, "Asked for by alice@laptop.", "")
+	noted := job.Run{Table: d.table, Job: "cleanup", Tick: started.Tick, ID: started.Run, Fence: started.Fence}
+	if err := notes.Put(t.Context(), d.client, noted, "page", "17 of 40\x1b[2J", time.Now()); err != nil {
+		t.Fatal(err)
+	}
 	d.succeed(t, started.RunResult)
+	expect(t, "why cleanup "+started.Tick, 0, ": 17 of 40\ufffd[2J\n", "")
+	expect(t, "why cleanup "+started.Tick+" --json", 0, "\"text\": \"17 of 40\ufffd[2J\"", "")
 	if got := expect(t, "history cleanup --json", 0, `"outcome":"Skipped"`, ""); strings.Count(got, "\n") != 2 || !strings.Contains(got, `"runTimeSeconds":1,`) {
 		t.Errorf("history: got %s", got)
 	}

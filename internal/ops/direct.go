@@ -14,6 +14,7 @@ import (
 type Direct struct {
 	Name   string // the scheduler's
 	Engine *engine.Engine
+	Notes  Notes // nil where there are none
 }
 
 var _ Operator = (*Direct)(nil)

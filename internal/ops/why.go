@@ -8,6 +8,7 @@ import (
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/job/notes"
 )
 
 // Known says what is known of a tick.
@@ -32,6 +33,8 @@ type Explanation struct {
 	Known     Known    `json:"known"`
 	Sentences []string `json:"sentences"`
 	Entry     *Entry   `json:"entry,omitempty"` // of a recorded or missed tick
+	// Notes are what the tick's runs noted of their progress, by name.
+	Notes []notes.Note `json:"notes,omitempty"`
 }
 
 // ParseTick reads the id of a tick as a person writes it: an instant in any zone, or the id
@@ -51,9 +54,19 @@ func ParseTick(s string) (string, error) {
 	return schema.TickID(t), nil
 }
 
-// Why implements Operator.
+// Why implements Operator. What others wrote - causes, reasons, notes - is made printable.
 func (d *Direct) Why(ctx context.Context, job, tick string) (Explanation, error) {
+	x, err := d.why(ctx, job, tick)
+	for i := range x.Sentences {
+		x.Sentences[i] = printable(x.Sentences[i])
+	}
+	return x, err
+}
+
+func (d *Direct) why(ctx context.Context, job, tick string) (Explanation, error) {
 	x := Explanation{Scheduler: d.Name, Job: job, Tick: tick, Known: Recorded}
+	noted, stop := d.readNotes(ctx, job, tick)
+	defer stop()
 	g, err := d.guardOf(ctx, job)
 	if err != nil {
 		return x, err
@@ -72,6 +85,9 @@ func (d *Direct) Why(ctx context.Context, job, tick string) (Explanation, error)
 			}
 		}
 		x.Sentences = s.tell()
+		if row.Run != "" { // what never ran has none
+			x.addNotes(noted())
+		}
 		return x, nil
 	}
 	kind, at := guard.KindOf(tick)

@@ -24,6 +24,7 @@ import (
 	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/pkg/guard/dynamo"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/job/notes"
 )
 
 // Client is what finding a scheduler needs of EventBridge Scheduler.
@@ -47,11 +48,19 @@ func Open(ctx context.Context, name string, observe engine.Observer) (*ops.Direc
 	if err != nil {
 		return nil, err
 	}
-	return &ops.Direct{Name: found.Name, Engine: &engine.Engine{
-		Store:    dynamo.New(dynamodb.NewFromConfig(cfg), found.Table),
+	table := dynamodb.NewFromConfig(cfg)
+	return &ops.Direct{Name: found.Name, Notes: notesIn(table, found.Table), Engine: &engine.Engine{
+		Store:    dynamo.New(table, found.Table),
 		Machines: awssfn.New(sfn.NewFromConfig(cfg)),
 		Now:      time.Now, NewToken: rand.Text, Timeout: engine.CommandLineTimeout, Observe: observe,
 	}}, nil
+}
+
+// notesIn reads the notes that jobs keep in a scheduler's table.
+func notesIn(client notes.Reader, table string) ops.Notes {
+	return func(ctx context.Context, job, tick string) ([]notes.Note, error) {
+		return notes.List(ctx, client, table, job, tick)
+	}
 }
 
 // Found is a scheduler and its table.
