@@ -190,7 +190,7 @@ func blockerText(row guard.Row) string {
 	if h.Draining {
 		return fmt.Sprintf("work of run %s, which ended at %s, may go on until %s", h.Run, since, h.Until)
 	}
-	text := fmt.Sprintf("run %s holds the guard since %s, for %s, with a lease until %s", h.Run, since, span(held), h.Until)
+	text := fmt.Sprintf("run %s holds the guard since %s, for %s, with a lease until %s", h.Run, since, Span(held), h.Until)
 	if row.Outcome == guard.Coalesced {
 		text = row.Why + ", and " + text
 	}

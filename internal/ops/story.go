@@ -53,7 +53,7 @@ func (s story) claim() string {
 	}
 	text := fmt.Sprintf("run %s %s at %s", r.Run, took, r.ClaimedAt)
 	if r.Kind == guard.Scheduled && r.Delay >= 1000 {
-		text += fmt.Sprintf(", %s after its planned instant", span(r.ClaimedAt.Sub(r.At)))
+		text += fmt.Sprintf(", %s after its planned instant", Span(r.ClaimedAt.Sub(r.At)))
 	}
 	if r.Attempt > 1 {
 		text += fmt.Sprintf("; this is attempt %d", r.Attempt)
@@ -129,7 +129,7 @@ func (s story) inTheWay() []string {
 		return nil
 	}
 	since := s.row.ClaimedAt - guard.Millis(h.HeldFor)
-	held := span(guard.Millis(h.HeldFor).Sub(0))
+	held := Span(guard.Millis(h.HeldFor).Sub(0))
 	if h.Draining {
 		return []string{fmt.Sprintf("Work of run %s of tick %s, which had ended at %s, %s before, could be going on until %s.", h.Run, h.Tick, since, held, h.Until)}
 	}
@@ -141,7 +141,7 @@ func (s story) inTheWay() []string {
 	default:
 		text := fmt.Sprintf("That run ended as %s at %s", r.Outcome, r.EndedAt)
 		if r.RunTime > 0 {
-			text += ", after " + span(r.RunTimeDuration())
+			text += ", after " + Span(r.RunTimeDuration())
 		}
 		say = append(say, text+".")
 	}
@@ -151,7 +151,7 @@ func (s story) inTheWay() []string {
 func (s story) expired() []string {
 	r := s.row
 	if r.Why == guard.WhyLate {
-		return []string{s.opening("expired: it was delivered at %s, %s after its planned instant and past its start deadline.", r.ClaimedAt, span(r.ClaimedAt.Sub(r.At)))}
+		return []string{s.opening("expired: it was delivered at %s, %s after its planned instant and past its start deadline.", r.ClaimedAt, Span(r.ClaimedAt.Sub(r.At)))}
 	}
 	return append(append([]string{s.opening("expired at %s: it %s.", s.closedAt(), r.Why)}, s.asked()...), s.inTheWay()...)
 }
@@ -182,9 +182,9 @@ func (s story) ended() []string {
 		say = append(say, fmt.Sprintf("It ended at %s; no start is on record.", r.EndedAt))
 	case r.Interval > 0:
 		say = append(say, fmt.Sprintf("It ran from %s to %s, %s: %.2f of its interval of %s.", r.StartedAt, r.EndedAt,
-			span(r.RunTimeDuration()), r.Ratio, span(secondsOf(r.Interval))))
+			Span(r.RunTimeDuration()), r.Ratio, Span(secondsOf(r.Interval))))
 	default:
-		say = append(say, fmt.Sprintf("It ran from %s to %s, %s.", r.StartedAt, r.EndedAt, span(r.RunTimeDuration())))
+		say = append(say, fmt.Sprintf("It ran from %s to %s, %s.", r.StartedAt, r.EndedAt, Span(r.RunTimeDuration())))
 	}
 	if r.Outcome == guard.TimedOut && r.MaxRunUntil != 0 {
 		say = append(say, fmt.Sprintf("Its maximum run time was over at %s.", r.MaxRunUntil))

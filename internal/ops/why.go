@@ -124,7 +124,7 @@ func (d *Direct) whyMissed(ctx context.Context, x *Explanation, g guard.Guard, g
 	e := gapEntry(d.Name, gap)
 	x.Known, x.Entry = Missed, &e
 	x.Sentences = []string{fmt.Sprintf("Tick %s of %s never came: nothing was delivered for it before its start deadline and %s of grace were over.",
-		x.Tick, g.Job, span(schema.DeliveryGrace))}
+		x.Tick, g.Job, Span(schema.DeliveryGrace))}
 	if gap.Count > 1 {
 		x.Sentences = append(x.Sentences, fmt.Sprintf("It is one of %d ticks, from %s to %s, that never came.", gap.Count, gap.From, gap.To))
 	}
@@ -150,7 +150,7 @@ func whyUnknown(g guard.Guard, p engine.Planned, at, now guard.Millis) (Known, [
 	case unscheduled:
 		return Unscheduled, notOnSchedule(g, p, at)
 	case at > now:
-		say := []string{fmt.Sprintf("%s is planned: it comes in %s.", tick, span(at.Sub(now)))}
+		say := []string{fmt.Sprintf("%s is planned: it comes in %s.", tick, Span(at.Sub(now)))}
 		if paused(g, now) && (g.Paused.Until == 0 || at < g.Paused.Until) {
 			say = append(say, fmt.Sprintf("It will be skipped unless the job is resumed before: %s.", pauseText(*g.Paused)))
 		}
@@ -160,7 +160,7 @@ func whyUnknown(g guard.Guard, p engine.Planned, at, now guard.Millis) (Known, [
 	case at > g.LastTick:
 		return Pending, []string{fmt.Sprintf("%s was not delivered in time, and its record is not made yet: the sentinel records it as missed.", tick)}
 	case at.Add(schema.Retention) < now:
-		return NoRecord, []string{fmt.Sprintf("%s is older than the %s that the ledger keeps.", tick, span(schema.Retention))}
+		return NoRecord, []string{fmt.Sprintf("%s is older than the %s that the ledger keeps.", tick, Span(schema.Retention))}
 	}
 	return NoRecord, []string{fmt.Sprintf("%s was decided, since everything up to %s is on record, but its row is gone: somebody deleted it.", tick, g.LastTick)}
 }
@@ -188,9 +188,9 @@ func pauseText(p guard.Pause) string {
 	return fmt.Sprintf("paused by %s at %s, %s: %s", p.By, p.At, until, p.Why)
 }
 
-// span writes a duration as a person would: to the second from a second on, to the day from
+// Span writes a duration as a person would: to the second from a second on, to the day from
 // two days on, without zero parts.
-func span(d time.Duration) string {
+func Span(d time.Duration) string {
 	switch {
 	case d >= 48*time.Hour:
 		return fmt.Sprintf("%d days", d.Round(24*time.Hour)/(24*time.Hour))
