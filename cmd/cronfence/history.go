@@ -99,25 +99,5 @@ func historyCells(e ops.Entry) []string {
 	if e.Ratio > 0 {
 		ratio = fmt.Sprintf("%.2f", e.Ratio)
 	}
-	return []string{e.Tick, string(e.Outcome), delay, runTime, ratio, whyText(e)}
-}
-
-// whyText is the reason in one line; `cronfence why` says more.
-func whyText(e ops.Entry) string {
-	text := e.Why
-	if h := e.Holder; h != nil {
-		what := "held by"
-		if h.Draining {
-			what = "draining after"
-		}
-		held := fmt.Sprintf("%s %s for %v", what, h.Run, rounded(h.HeldForSeconds))
-		if e.Outcome == guard.Coalesced {
-			held = text + "; " + held
-		}
-		text = held
-	}
-	if e.Error != "" {
-		text = strings.TrimPrefix(text+"; "+e.Error, "; ")
-	}
-	return text
+	return []string{e.Tick, string(e.Outcome), delay, runTime, ratio, e.Reason()}
 }

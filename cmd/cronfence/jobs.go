@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,34 +35,13 @@ func (o *operated) listJobs(cmd *cobra.Command, op ops.Operator) error {
 			if h := j.Holder; h != nil {
 				since, tick = instant(h.Since), h.Tick
 			}
-			err = table.add(j.Job, stateText(j), since, tick, instant(j.LastSuccessAt), instant(j.NextTick), scheduleText(j))
+			err = table.add(j.Job, j.StateText(), since, tick, instant(j.LastSuccessAt), instant(j.NextTick), scheduleText(j))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return table.flush()
-}
-
-// stateText is the state in few words, with what is true besides.
-func stateText(j ops.Job) string {
-	words := []string{string(j.State)}
-	if j.State == ops.Free && j.Paused != nil {
-		words = nil
-	}
-	if j.Holder != nil && j.Holder.LeaseOver {
-		words = append(words, "lease over")
-	}
-	if j.Holder != nil && j.Holder.Mark != nil {
-		words = append(words, "stopping")
-	}
-	if j.Waiting != nil {
-		words = append(words, "one waits")
-	}
-	if j.Paused != nil {
-		words = append(words, "paused")
-	}
-	return strings.Join(words, ", ")
 }
 
 func scheduleText(j ops.Job) string {

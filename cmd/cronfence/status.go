@@ -59,7 +59,7 @@ func (o *operated) writeStatus(out io.Writer, s ops.Status) error {
 // not shown.
 func statusLines(s ops.Status) [][2]string {
 	lines := [][2]string{
-		{"job", s.Job.Job}, {"scheduler", s.Scheduler}, {"state", stateText(s.Job)}, {"schedule", scheduleText(s.Job)}, {"overlap", s.Overlap},
+		{"job", s.Job.Job}, {"scheduler", s.Scheduler}, {"state", s.Job.StateText()}, {"schedule", scheduleText(s.Job)}, {"overlap", s.Overlap},
 	}
 	add := func(name, format string, args ...any) {
 		lines = append(lines, [2]string{name, fmt.Sprintf(format, args...)})

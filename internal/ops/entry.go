@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard"
@@ -76,4 +78,24 @@ func gapEntry(scheduler string, g guard.Gap) Entry {
 		Scheduler: scheduler, Job: g.Job, Tick: schema.TickID(g.To.Time()), At: g.To.Time(), Kind: guard.Scheduled,
 		Outcome: guard.Missed, Final: true, Why: g.String(), EndedAt: g.At.Time(), From: g.From.Time(), Count: g.Count,
 	}
+}
+
+// Reason is why the tick came to its outcome, in one line; Why says more.
+func (e Entry) Reason() string {
+	text := e.Why
+	if h := e.Holder; h != nil {
+		what := "held by"
+		if h.Draining {
+			what = "draining after"
+		}
+		held := fmt.Sprintf("%s %s for %s", what, h.Run, Span(time.Duration(h.HeldForSeconds*float64(time.Second))))
+		if e.Outcome == guard.Coalesced {
+			held = text + "; " + held
+		}
+		text = held
+	}
+	if e.Error != "" {
+		text = strings.TrimPrefix(text+"; "+e.Error, "; ")
+	}
+	return text
 }

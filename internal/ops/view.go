@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"strings"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/engine"
@@ -152,6 +153,27 @@ func stateOf(g guard.Guard, now guard.Millis) State {
 		return Draining
 	}
 	return Free
+}
+
+// StateText is the state in few words, with what is true besides.
+func (j Job) StateText() string {
+	words := []string{string(j.State)}
+	if j.State == Free && j.Paused != nil {
+		words = nil
+	}
+	if j.Holder != nil && j.Holder.LeaseOver {
+		words = append(words, "lease over")
+	}
+	if j.Holder != nil && j.Holder.Mark != nil {
+		words = append(words, "stopping")
+	}
+	if j.Waiting != nil {
+		words = append(words, "one waits")
+	}
+	if j.Paused != nil {
+		words = append(words, "paused")
+	}
+	return strings.Join(words, ", ")
 }
 
 func draining(g guard.Guard, now guard.Millis) bool {
