@@ -98,6 +98,12 @@ func (w warnings) Lost(guard.Row) {}
 // Missed implements engine.Observer.
 func (w warnings) Missed(guard.Gap) {}
 
+// Given implements engine.Observer.
+func (w warnings) Given(guard.Row) {}
+
+// Going implements engine.Observer.
+func (w warnings) Going(guard.Row) {}
+
 // Warn implements engine.Observer.
 func (w warnings) Warn(job, run, what string, err error) {
 	text := fmt.Sprintf("warning: job %s, run %s: %s", job, run, what)

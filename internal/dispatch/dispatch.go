@@ -133,8 +133,12 @@ func report(log *telemetry.Writer, ev schema.TickEvent, res engine.Result) Reply
 	case res.Verdict != guard.Start:
 		return r // its outcome has been logged
 	}
-	log.Line("INFO", msg, ev.Job, map[string]any{
-		"tick": ev.Tick, "run": row.Run, "fence": row.Fence, "outcome": row.Outcome, "delivery": ev.Delivery,
-	}, nil)
+	fields := telemetry.RowFields(row)
+	fields["tick"], fields["delivery"] = ev.Tick, ev.Delivery
+	var metrics telemetry.Values
+	if msg != "duplicate" { // let in: it ends a row of skips, as silence would not
+		metrics = telemetry.Values{telemetry.Skipped: 0}
+	}
+	log.Line("INFO", msg, ev.Job, fields, metrics)
 	return r
 }

@@ -34,6 +34,10 @@ type Observer interface {
 	Lost(row guard.Row)
 	// Missed hears of ticks that never came.
 	Missed(gap guard.Gap)
+	// Given hears of a run that was given a guard that came free, or another attempt.
+	Given(row guard.Row)
+	// Going hears, at every sweep, of a run that holds no guard and has not ended.
+	Going(row guard.Row)
 	// Warn hears of what needs a person although no call failed, such as a denied stop.
 	Warn(job, run, what string, err error)
 }
@@ -127,6 +131,9 @@ func (e *Engine) observe(d guard.Decision) {
 	}
 	for _, gap := range d.Gaps {
 		e.Observe.Missed(gap)
+	}
+	if d.Next != nil {
+		e.Observe.Given(*d.Next)
 	}
 }
 

@@ -111,6 +111,18 @@ func (p Planned) interval(tick guard.Millis) int64 {
 	return int64(p.Interval(tick.Time()) / time.Second)
 }
 
+// IntervalOf is the interval of a tick by its id: that to the next planned tick or, of a tick
+// that is not planned, the one it falls into. 0 where there is none.
+func (p Planned) IntervalOf(tick string) time.Duration {
+	kind, at := guard.KindOf(tick)
+	if kind == guard.Manual {
+		if at = p.Prev(at); at == 0 {
+			return 0
+		}
+	}
+	return p.Interval(at.Time())
+}
+
 // ScheduledDelivery is the delivery of a planned tick of a job.
 func ScheduledDelivery(spec schema.Spec, tick string, now time.Time) (guard.Delivery, error) {
 	at, err := schema.ParseTick(tick)
@@ -141,10 +153,9 @@ func ManualDelivery(spec schema.Spec, by string, now time.Time) (guard.Delivery,
 		return guard.Delivery{}, err
 	}
 	at := schema.MillisOf(now)
-	p := Planned{s}
-	d := guard.Delivery{Spec: spec, Kind: guard.Manual, Tick: guard.ManualID(at), At: at, By: by}
-	if prev := p.Prev(at); prev != 0 {
-		d.Interval = p.interval(prev)
-	}
-	return d, nil
+	tick := guard.ManualID(at)
+	return guard.Delivery{
+		Spec: spec, Kind: guard.Manual, Tick: tick, At: at, By: by,
+		Interval: int64(Planned{s}.IntervalOf(tick) / time.Second),
+	}, nil
 }

@@ -157,6 +157,9 @@ func (e *Engine) settleShared(ctx context.Context, spec schema.Spec, row guard.R
 	case !sight.Known || fence != row.Fence:
 		sight = guard.Sight{Outcome: guard.Abandoned}
 	case !sight.Ended:
+		if e.Observe != nil {
+			e.Observe.Going(row)
+		}
 		return nil
 	}
 	_, err = e.Settle(ctx, endOf(row, sight))

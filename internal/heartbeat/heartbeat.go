@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -49,6 +48,7 @@ func (h *Handler) Handle(ctx context.Context, event json.RawMessage) (any, error
 	fields := map[string]any{"tick": ev.Tick, "run": ev.Run, "fence": ev.Fence}
 	switch name := Refusal(answer); name {
 	case "":
+		fields["leaseUntil"] = until.UTC().Format(time.RFC3339)
 		log.Line("INFO", "beat", ev.Job, fields, runningRatio(ev, h.Now()))
 		return schema.BeatReply{LeaseUntil: until.Format(time.RFC3339)}, nil
 	case schema.ErrorLeaseLost:
@@ -96,10 +96,9 @@ func check(ev schema.BeatEvent) error {
 
 // runningRatio is the ratio of a run that is still going on: a hung run shows before it ends.
 func runningRatio(ev schema.BeatEvent, now time.Time) telemetry.Values {
-	started, err := time.Parse(time.RFC3339, ev.StartedAt)
-	if err != nil || ev.Interval <= 0 {
-		return nil
+	metrics := telemetry.Values{}
+	if started, err := time.Parse(time.RFC3339, ev.StartedAt); err == nil {
+		telemetry.RunningRatio(metrics, now.Sub(started), time.Duration(ev.Interval)*time.Second)
 	}
-	ratio := now.Sub(started).Seconds() / float64(ev.Interval)
-	return telemetry.Values{telemetry.Ratio: math.Round(ratio*1e4) / 1e4}
+	return metrics
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,9 +49,11 @@ func (j *journal) Write(p []byte) (int, error) {
 
 func (j *journal) take(l line) {
 	switch {
-	case l.Msg == "beat" || l.Msg == "duplicate" || l.Msg == "sweep" || l.Msg == "overdue": // no decision on a tick
+	case slices.Contains([]string{"beat", "duplicate", "sweep", "gauges", "going on"}, l.Msg): // no decision on a tick
 	case l.Msg == "outcome":
 		j.show(l.Job, l.Tick, l.Outcome, detail(l))
+	case l.Msg == "given the guard":
+		j.show(l.Job, l.Tick, "given", fmt.Sprintf("run %s, fence %d", l.Run, l.Fence))
 	case l.Msg == "started":
 		j.show(l.Job, l.Tick, "started", fmt.Sprintf("run %s, fence %d", l.Run, l.Fence))
 	default:

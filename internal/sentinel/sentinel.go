@@ -170,7 +170,7 @@ func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writ
 		}
 		g = *forgotten
 	}
-	reportOverdue(log, g, schema.MillisOf(h.Now()))
+	reportGauges(log, g, schema.MillisOf(h.Now()))
 	return e.SweepGuard(ctx, g)
 }
 

@@ -129,6 +129,10 @@ func (observer) Lost(guard.Row) {}
 
 func (observer) Missed(guard.Gap) {}
 
+func (observer) Given(guard.Row) {}
+
+func (observer) Going(guard.Row) {}
+
 func (o observer) Warn(_, run, what string, err error) {
 	if o.p.w.tracing {
 		o.p.w.log(o.p.name, "warns: %s %s: %v", run, what, err)

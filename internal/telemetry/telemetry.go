@@ -6,6 +6,7 @@ package telemetry
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ var Dimensions = []string{"Scheduler", "Job"}
 const (
 	Succeeded = "Succeeded"
 	Failed    = "Failed"  // with every success a 0: an alarm on it ends with the next success, not with silence
-	Skipped   = "Skipped" // but not because the job is paused
+	Skipped   = "Skipped" // but not because the job is paused; 0 for a tick that is let in: it ends a row of skips
 	Missed    = "Missed"
 	LeaseLost = "LeaseLost"
 	RunTime   = "RunTime" // of runs that came to an end by themselves
@@ -124,8 +125,27 @@ func (w *Writer) Lost(row guard.Row) {
 // Missed writes the line of ticks that never came.
 func (w *Writer) Missed(gap guard.Gap) {
 	w.Line("ERROR", "ticks missed", gap.Job, map[string]any{
-		"outcome": guard.Missed, "from": gap.From.String(), "to": gap.To.String(), "count": gap.Count,
+		"tick": gap.To.String(), "outcome": guard.Missed, "why": gap.String(), "from": gap.From.String(), "to": gap.To.String(), "count": gap.Count,
 	}, Values{Missed: float64(gap.Count)})
+}
+
+// Given writes the line of a run that was given the guard behind another, or another attempt:
+// it has no outcome yet.
+func (w *Writer) Given(row guard.Row) { w.Line("INFO", "given the guard", row.Job, RowFields(row), nil) }
+
+// Going writes the line of a run that goes on beside others. No heartbeat and no guard tells of it.
+func (w *Writer) Going(row guard.Row) {
+	metrics := Values{}
+	RunningRatio(metrics, w.Now().Sub(row.ClaimedAt.Time()), time.Duration(row.Interval)*time.Second)
+	w.Line("INFO", "going on", row.Job, RowFields(row), metrics)
+}
+
+// RunningRatio adds the ratio of a run that has not ended to metrics, unless the tick has no
+// interval or the run has not begun.
+func RunningRatio(metrics Values, took, interval time.Duration) {
+	if interval > 0 && took > 0 {
+		metrics[Ratio] = math.Round(took.Seconds()/interval.Seconds()*1e4) / 1e4
+	}
 }
 
 // Warn writes what needs a person although no call failed.

@@ -57,6 +57,12 @@ func (w *World) Lost(row guard.Row) { w.Told = append(w.Told, Told{Row: row, Wha
 // Missed implements engine.Observer.
 func (w *World) Missed(gap guard.Gap) { w.Told = append(w.Told, Told{Gap: gap, What: "missed"}) }
 
+// Given implements engine.Observer.
+func (w *World) Given(guard.Row) {}
+
+// Going implements engine.Observer.
+func (w *World) Going(guard.Row) {}
+
 // Warn implements engine.Observer.
 func (w *World) Warn(_, run, what string, _ error) {
 	w.Told = append(w.Told, Told{Row: guard.Row{Run: run}, What: what})

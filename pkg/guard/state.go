@@ -1,5 +1,11 @@
 package guard
 
+import (
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
 // Why a tick started nothing, or later. A pause and a mark add who and what for.
 const (
 	WhyHeld       = "held"
@@ -95,4 +101,25 @@ func HolderDue(g Guard, now Millis) bool { return g.Ready && g.holderDue(now) }
 // Urgent tells whether something stands in the job's way that a sweep can clear.
 func Urgent(g Guard, now Millis) bool {
 	return HolderDue(g, now) || !g.Ready && now > g.ReadyAt.Add(Margin) || g.Ready && g.Waiting != nil && !g.occupied(now)
+}
+
+// RunsFrom is the instant from which the holder's run could start: when it acquired the guard
+// or, for another attempt, when the work of the one before was over. 0 when nobody holds it.
+func (g Guard) RunsFrom() Millis {
+	switch {
+	case g.Run == nil || g.Spec == nil:
+		return 0
+	case g.Spec.Beats:
+		return max(g.Run.At, g.StartBy.Add(Margin+g.Spec.Renewal()-g.Spec.Lease()))
+	}
+	return max(g.Run.At, g.StartBy.Add(-schema.StartAllowance))
+}
+
+// LeaseAge is how long ago the holder's lease began, or was renewed last.
+func (g Guard) LeaseAge(now Millis) time.Duration {
+	from := g.RunsFrom()
+	if g.Spec != nil && g.Spec.Beats {
+		from = g.LeaseUntil.Add(-g.Spec.Lease())
+	}
+	return max(0, now.Sub(from))
 }

@@ -41,16 +41,28 @@ func Overdue(g guard.Guard, now guard.Millis) (overdue time.Duration, expected g
 	return max(0, now.Sub(expected)), expected, true
 }
 
-// reportOverdue publishes the gauge that tells of a job by which nothing happens any more: no
-// alarm on the job's own metrics could look back far enough.
-func reportOverdue(log *telemetry.Writer, g guard.Guard, now guard.Millis) {
-	overdue, expected, ok := Overdue(g, now)
-	if !ok {
-		return
+// reportGauges publishes what no event would of a job by which nothing happens any more: how
+// long its next success is overdue, since no alarm on the job's own metrics could look back far
+// enough, and how much of its interval the run that holds the guard has taken so far. How old
+// that run's lease is stands beside them.
+func reportGauges(log *telemetry.Writer, g guard.Guard, now guard.Millis) {
+	fields, metrics := map[string]any{}, telemetry.Values{}
+	if overdue, expected, ok := Overdue(g, now); ok {
+		metrics[telemetry.Overdue] = overdue.Seconds()
+		fields["lastSuccessAt"] = g.LastSuccessAt.String()
+		if expected != 0 {
+			fields["expected"] = expected.String()
+		}
 	}
-	fields := map[string]any{"lastSuccessAt": g.LastSuccessAt.String()}
-	if expected != 0 {
-		fields["expected"] = expected.String()
+	if from := g.RunsFrom(); from != 0 && from < now {
+		fields["tick"], fields["run"], fields["fence"] = g.Run.Tick, g.Run.ID, g.Fence
+		fields["heldForSeconds"] = now.Sub(g.Run.At).Seconds()
+		fields["leaseAgeSeconds"], fields["leaseUntil"] = g.LeaseAge(now).Seconds(), g.LeaseUntil.String()
+		if plan, err := engine.PlannedBy(g); err == nil { // else the sweep of the same guard reports it
+			telemetry.RunningRatio(metrics, now.Sub(from), plan.IntervalOf(g.Run.Tick))
+		}
 	}
-	log.Line("INFO", "overdue", g.Job, fields, telemetry.Values{telemetry.Overdue: overdue.Seconds()})
+	if len(fields) > 0 {
+		log.Line("INFO", "gauges", g.Job, fields, metrics)
+	}
 }

@@ -1,0 +1,120 @@
+// Package alarmtest replays histories of jobs through the real handlers in virtual time, reads
+// the metric points that they log, and evaluates synthesized alarms over them by CloudWatch's
+// documented rules. It is for tests alone.
+package alarmtest
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// Point is one value of a metric.
+type Point struct {
+	Namespace  string
+	Metric     string
+	Dimensions map[string]string
+	At         time.Time
+	Value      float64
+}
+
+//go:embed emf.schema.json
+var emfSchema []byte
+
+var compiled = sync.OnceValues(func() (*jsonschema.Schema, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(emfSchema))
+	if err != nil {
+		return nil, fmt.Errorf("read the schema: %w", err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("emf.schema.json", doc); err != nil {
+		return nil, fmt.Errorf("add the schema: %w", err)
+	}
+	return c.Compile("emf.schema.json")
+})
+
+// maxLine is how long a log event may be, in bytes: CloudWatch takes 1 MiB, its agents cut
+// at 256 KiB.
+const maxLine = 256 << 10
+
+// Points reads what CloudWatch makes of a log line, which is nothing for a line without
+// metrics. A line with metrics must be as CloudWatch wants it.
+func Points(text []byte) ([]Point, error) {
+	var line struct {
+		AWS *struct {
+			Timestamp         int64
+			CloudWatchMetrics []directive
+		} `json:"_aws"`
+	}
+	members := map[string]any{}
+	if err := json.Unmarshal(text, &members); err != nil {
+		return nil, fmt.Errorf("read line: %w", err)
+	}
+	if err := json.Unmarshal(text, &line); err != nil {
+		return nil, fmt.Errorf("read line: %w", err)
+	}
+	if line.AWS == nil {
+		return nil, nil
+	}
+	if err := validate(text); err != nil {
+		return nil, err
+	}
+	var points []Point
+	for _, d := range line.AWS.CloudWatchMetrics {
+		of, err := d.points(members, time.UnixMilli(line.AWS.Timestamp).UTC())
+		if err != nil {
+			return nil, err
+		}
+		points = append(points, of...)
+	}
+	return points, nil
+}
+
+func validate(text []byte) error {
+	schema, err := compiled()
+	if err != nil {
+		return err
+	}
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return fmt.Errorf("read line: %w", err)
+	}
+	if len(text) > maxLine {
+		return fmt.Errorf("line of %d bytes: must be at most %d", len(text), maxLine)
+	}
+	return schema.Validate(doc)
+}
+
+type directive struct {
+	Namespace  string
+	Dimensions [][]string
+	Metrics    []struct{ Name string }
+}
+
+// points follows the directive's references into the line's members, as no schema can.
+func (d directive) points(members map[string]any, at time.Time) ([]Point, error) {
+	var points []Point
+	for _, set := range d.Dimensions {
+		dimensions := map[string]string{}
+		for _, name := range set {
+			v, ok := members[name].(string)
+			if !ok || v == "" || len(v) > 1024 {
+				return nil, fmt.Errorf("dimension %s: value %v: must be a text of 1 to 1024 characters", name, members[name])
+			}
+			dimensions[name] = v
+		}
+		for _, m := range d.Metrics {
+			v, ok := members[m.Name].(float64)
+			if !ok {
+				return nil, fmt.Errorf("metric %s: value %v: must be a number", m.Name, members[m.Name])
+			}
+			points = append(points, Point{Namespace: d.Namespace, Metric: m.Name, Dimensions: dimensions, At: at, Value: v})
+		}
+	}
+	return points, nil
+}
