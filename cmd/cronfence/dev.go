@@ -14,6 +14,7 @@ import (
 
 	"github.com/cronfence/cronfence/internal/localcloud"
 	"github.com/cronfence/cronfence/internal/localcloud/example"
+	"github.com/cronfence/cronfence/internal/localcloud/fault"
 )
 
 // maxSpeed is how fast the local cloud can go before the machine's own delays, a few
@@ -28,6 +29,7 @@ type devOptions struct {
 	speed    float64
 	length   time.Duration
 	exec     []string
+	faults   []string
 	json     bool
 
 	listen string
@@ -59,12 +61,30 @@ job's work, whatever its target; it finds the run object as JSON in CRONFENCE_RU
 0 is success, and what it left running is killed; SIGTERM is the request to stop, SIGKILL
 follows 5 s later.
 
+Faults make things go wrong on request, and every one that took effect is on record: a line as
+it does, a count at the end. They strike the services around the functions, not the code of
+these, and times are the local cloud's. A fault waits for its occasion: "kill cleanup" strikes
+the run at work or else the next one, as it begins. It is written
+
+  ` + fault.Syntax + `
+
+where D is a duration such as 90s and "at D" is that long after the start. Without "times N" or
+"for D" it strikes once; a frozen run and a wrong clock stay so until "for D" is over or the
+fault is ended. Where the job or function is left out, all are meant.
+
+` + faultHelp() + `
+Functions are ` + strings.Join(fault.Functions, ", ") + `. Clocks that differ by more than
+` + fault.Margin.String() + `, the skew margin, are beyond what Cronfence promises to stand; the line says so. The same
+faults can be asked for over HTTP: GET /api/v1/faults lists kinds and faults, POST takes
+{"kind":"kill","job":"cleanup"}, DELETE /api/v1/faults/ID ends one.
+
 With --json the lines go to standard error and one document to standard output:
-start, end (RFC 3339), speed, interrupted, deadLetters, problems and for every one of jobs
+start, end (RFC 3339), speed, interrupted, deadLetters, faults, problems and for every one of jobs
 scheduler, job, ticks, started, succeeded, failed, timedOut, aborted, leaseLost, skipped,
 expired, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTick.`,
 		Example: `  cronfence dev --for 1h --speed 60
-  cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'`,
+  cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'
+  cronfence dev --for 20m --speed 60 --fault 'kill cleanup' --fault 'twice times 3'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.given = cmd.Flags().Changed
@@ -76,6 +96,7 @@ expired, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTic
 	flags.Float64Var(&o.speed, "speed", 1, fmt.Sprintf("how many times as fast as real time, at most %d; above %d delays of this machine can make good runs fail", maxSpeed, noisySpeed))
 	flags.DurationVar(&o.length, "for", 0, "end after that long in the local cloud's time (default: at Ctrl-C)")
 	flags.StringArrayVar(&o.exec, "exec", nil, "JOB=COMMAND: run a shell command as the work of a job; may be repeated")
+	flags.StringArrayVar(&o.faults, "fault", nil, "let something go wrong, such as 'kill cleanup at 5m'; may be repeated")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:7171", "HOST:PORT to listen on for the verbs' --dev")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document at the end")
 	allowed(cmd, "speed", fmt.Sprintf("must be more than 0 and at most %d", maxSpeed))
@@ -91,12 +112,20 @@ func runDev(ctx context.Context, o devOptions, out, errOut io.Writer) error {
 	if err != nil {
 		return err
 	}
+	faults, err := parseFaults(o.faults)
+	if err != nil {
+		return err
+	}
 	cloud, err := localcloud.New(config)
 	if err != nil {
 		var unknown *localcloud.UnknownJobError
 		if errors.As(err, &unknown) {
 			return usagef("--exec: %w", unknown)
 		}
+		return err
+	}
+	if err := addFaults(cloud, faults); err != nil {
+		_ = cloud.Close()
 		return err
 	}
 	server, err := o.serve(ctx, cloud, log)

@@ -47,7 +47,7 @@ func (o devOptions) serve(ctx context.Context, cloud *localcloud.Cloud, log io.W
 		s.close(ctx, log)
 		return nil, err
 	}
-	server.Serve(operators)
+	server.Serve(operators, cloud.Faults())
 	return s, nil
 }
 

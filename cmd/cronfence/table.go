@@ -35,6 +35,14 @@ func writeTable(out io.Writer, r *localcloud.Report) error {
 	case r.InFlight > 0:
 		text = fmt.Sprintf("ended early: runs in flight have no outcome: %d", r.InFlight)
 	}
+	for _, f := range r.Faults {
+		if _, err := fmt.Fprintf(out, "\nfault %q took effect: %d", f.Fault, f.Count); err != nil {
+			return fmt.Errorf("write table: %w", err)
+		}
+	}
+	if len(r.Faults) > 0 {
+		_, _ = fmt.Fprintln(out)
+	}
 	if r.DeadLetters > 0 {
 		text += fmt.Sprintf("; dead letters: %d", r.DeadLetters)
 	}

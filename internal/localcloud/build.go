@@ -17,12 +17,12 @@ import (
 
 // build makes the parts of the local cloud from the assembly.
 func (c *Cloud) build(a *assembly.Assembly) error {
-	t := &tasks{lambda: c.lambda, jobs: map[string]*job{}, guards: map[string]bool{}}
+	t := &tasks{lambda: c.lambda, jobs: map[string]*job{}, guards: map[string]bool{}, begun: c.kill}
 	c.async = &async{lambda: c.lambda, clock: c.clock, policies: map[string]retryPolicy{}, journal: c.journal}
-	bus := &events{clock: c.clock, rules: a.Rules, async: c.async, ctx: c.ctx}
+	bus := &events{clock: c.clock, rules: a.Rules, async: c.async, ctx: c.ctx, lost: c.statusLost}
 	c.states = &stepFunctions{
 		clock: c.clock, tasks: t, machines: map[string]*stateMachine{}, changed: bus.statusChanged, work: &c.work,
-		ctx: c.ctx, executions: map[string]*execution{}, started: map[string]int{},
+		ctx: c.ctx, executions: map[string]*execution{}, started: map[string]int{}, begun: c.executionStarted, hold: c.hold,
 	}
 	t.states = c.states
 	for _, f := range a.Functions {
@@ -53,18 +53,18 @@ func (c *Cloud) build(a *assembly.Assembly) error {
 // may ever start it.
 func (c *Cloud) addMachines(machines []assembly.Machine) error {
 	for _, m := range machines {
-		i := slices.IndexFunc(c.jobs, func(j *job) bool { return j.machineARN == m.ARN })
+		j := c.jobOfMachine(m.ARN)
 		text := m.Definition
-		if i >= 0 && c.jobs[i].command != "" {
+		if j != nil && j.command != "" {
 			var err error
-			if text, err = replaceWork(m.Definition, c.jobs[i].command); err != nil {
+			if text, err = replaceWork(m.Definition, j.command); err != nil {
 				return fmt.Errorf("state machine %s: %w", m.ID, err)
 			}
 		}
 		definition, err := asl.Parse([]byte(text))
 		switch {
-		case err != nil && i >= 0:
-			return fmt.Errorf("state machine %s: %w; or run the job as a command: --exec %s=COMMAND", m.ID, err, c.jobs[i].name)
+		case err != nil && j != nil:
+			return fmt.Errorf("state machine %s: %w; or run the job as a command: --exec %s=COMMAND", m.ID, err, j.name)
 		case err != nil:
 			c.notices = append(c.notices, fmt.Sprintf("state machine %s does not run: %v", m.ID, err))
 			continue
@@ -163,24 +163,45 @@ func (c *Cloud) parseSchedule(s assembly.Schedule) (schedule.Schedule, error) {
 // addCommands puts the user's commands in the place of jobs' functions.
 func (c *Cloud) addCommands() error {
 	for _, name := range slices.Sorted(maps.Keys(c.config.Exec)) {
-		i := slices.IndexFunc(c.jobs, func(j *job) bool { return j.name == name })
-		if i < 0 {
-			var known []string
-			for _, j := range c.jobs {
-				known = append(known, j.name)
-			}
-			return &UnknownJobError{Job: name, Known: known}
+		j := c.jobNamed(name)
+		if j == nil {
+			return c.unknownJob(name)
 		}
-		c.jobs[i].command = "command of " + name
+		j.command = "command of " + name
 		h := &command.Handler{Job: name, Line: c.config.Exec[name], Out: c.config.Out}
-		if err := c.lambda.Add(lambdaapi.Function{Name: c.jobs[i].command, Handler: h.Handle, Stoppable: true}); err != nil {
+		if err := c.lambda.Add(lambdaapi.Function{Name: j.command, Handler: h.Handle, Stoppable: true}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// UnknownJobError says that a command was given for a job that the assembly does not have.
+// jobNamed returns a job, or nil.
+func (c *Cloud) jobNamed(name string) *job {
+	return c.findJob(func(j *job) bool { return j.name == name })
+}
+
+// jobOfMachine returns the job that a state machine runs, or nil.
+func (c *Cloud) jobOfMachine(arn string) *job {
+	return c.findJob(func(j *job) bool { return j.machineARN == arn })
+}
+
+func (c *Cloud) findJob(is func(*job) bool) *job {
+	if i := slices.IndexFunc(c.jobs, is); i >= 0 {
+		return c.jobs[i]
+	}
+	return nil
+}
+
+func (c *Cloud) unknownJob(name string) error {
+	e := &UnknownJobError{Job: name}
+	for _, j := range c.jobs {
+		e.Known = append(e.Known, j.name)
+	}
+	return e
+}
+
+// UnknownJobError says that something was asked for of a job that the assembly does not have.
 type UnknownJobError struct {
 	Job   string
 	Known []string
@@ -202,11 +223,11 @@ func (c *Cloud) addFunctions(a *assembly.Assembly) error {
 			}
 			continue
 		}
-		handler := make(Env{
+		handler := make(c.faulty(Env{
 			Variables: f.Environment, Store: c.store(f.Environment[schema.EnvTable]), Machines: c.states,
 			Now: c.clock.Now, Sleep: c.clock.Sleep, NewToken: newToken, Out: c.journal,
 			Schedules: deployed{jobs: func() []*job { return c.jobs }, since: c.config.Start},
-		})
+		}, f))
 		err := c.lambda.Add(lambdaapi.Function{Name: f.Name, ARN: f.ARN, Timeout: f.Timeout, Handler: handler})
 		if err != nil {
 			return err
@@ -236,8 +257,7 @@ func (c *Cloud) replaced(f assembly.Function, machines []assembly.Machine) bool 
 			continue
 		}
 		called = true
-		i := slices.IndexFunc(c.jobs, func(j *job) bool { return j.machineARN == m.ARN })
-		if i < 0 || c.jobs[i].command == "" {
+		if j := c.jobOfMachine(m.ARN); j == nil || j.command == "" {
 			return false
 		}
 	}

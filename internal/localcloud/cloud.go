@@ -10,6 +10,7 @@ import (
 
 	"github.com/cronfence/cronfence/internal/localcloud/assembly"
 	"github.com/cronfence/cronfence/internal/localcloud/clock"
+	"github.com/cronfence/cronfence/internal/localcloud/fault"
 	"github.com/cronfence/cronfence/internal/localcloud/lambdaapi"
 	"github.com/cronfence/cronfence/pkg/guard"
 )
@@ -25,10 +26,9 @@ type Config struct {
 	// For is how long ticks are delivered, in local time; 0 means until the context ends.
 	For time.Duration
 	// Exec holds commands for the shell by the name of the job that they are the work of.
-	Exec   map[string]string
-	Faults Faults
-	Log    io.Writer // a plain line for every decision
-	Out    io.Writer // what the commands write
+	Exec map[string]string
+	Log  io.Writer // a plain line for every decision
+	Out  io.Writer // what the commands write
 }
 
 // Cloud is a local cloud. It runs once.
@@ -38,6 +38,7 @@ type Cloud struct {
 	journal *journal
 	lambda  *lambdaapi.Server
 	states  *stepFunctions
+	faults  *fault.Set
 	async   *async
 	jobs    []*job
 	sweeps  []sweep
@@ -62,6 +63,7 @@ func New(config Config) (*Cloud, error) {
 	c := &Cloud{config: config, clock: clock.New(config.Start, config.Speed), stores: map[string]*guard.Memory{}, notices: a.Notices}
 	c.journal = &journal{out: config.Log, now: c.clock.Now}
 	c.ctx, c.quit = context.WithCancel(context.Background())
+	c.faults = c.newFaults()
 	if c.lambda, err = lambdaapi.NewServer(c.clock); err != nil {
 		return nil, err
 	}
@@ -131,6 +133,7 @@ func (c *Cloud) Run(ctx context.Context) (*Report, error) {
 // Close ends everything that runs: executions, functions, commands. It may be called
 // more than once.
 func (c *Cloud) Close() error {
+	c.faults.Close()
 	c.quit()
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()

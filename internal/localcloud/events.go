@@ -16,6 +16,7 @@ type events struct {
 	rules []assembly.Rule
 	async *async
 	ctx   context.Context
+	lost  func(machineARN, run, status string) bool // whether an event goes astray
 }
 
 // statusChanged sends Step Functions' own event.
@@ -41,6 +42,9 @@ func (e *events) statusChanged(d schema.StatusDetail) {
 	for _, rule := range e.rules {
 		if rule.Disabled || !rule.Pattern.Matches(event) {
 			continue
+		}
+		if e.lost(d.MachineARN, d.Name, d.Status) {
+			return
 		}
 		for _, target := range rule.TargetARNs {
 			if name := functionOf(target); name != "" {

@@ -1,6 +1,7 @@
 package localcloud
 
 import (
+	"context"
 	"slices"
 	"sync"
 	"time"
@@ -29,6 +30,7 @@ type job struct {
 
 	mu         sync.Mutex
 	ticks      []string // fired, in order
+	atWork     []*work  // what is waited for, oldest first
 	running    int      // tasks at work now, also those nobody waits for any more
 	maxRunning int
 }
@@ -46,6 +48,33 @@ func (j *job) working(n int) {
 	defer j.mu.Unlock()
 	j.running += n
 	j.maxRunning = max(j.maxRunning, j.running)
+}
+
+// work is a task of the job's that can be killed.
+type work struct {
+	run    string // the execution's name
+	cancel context.CancelCauseFunc
+}
+
+func (j *job) begins(w *work) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.atWork = append(j.atWork, w)
+}
+
+func (j *job) ends(w *work) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.atWork = slices.DeleteFunc(j.atWork, func(other *work) bool { return other == w })
+}
+
+func (j *job) oldestAtWork() *work {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.atWork) == 0 {
+		return nil
+	}
+	return j.atWork[0]
 }
 
 func (j *job) seen() (ticks []string, maxRunning int) {

@@ -94,6 +94,15 @@ func (j *journal) show(job, tick, what, detail string) {
 	j.print(strings.TrimRight(text, " "))
 }
 
+// fault shows a fault that struck.
+func (j *journal) fault(job, text string) {
+	if job == "" {
+		j.note("fault  " + text)
+		return
+	}
+	j.show(job, "", "fault", text)
+}
+
 // note shows what is of no one job.
 func (j *journal) note(text string) { j.print(j.now().UTC().Format(time.TimeOnly) + "  " + text) }
 

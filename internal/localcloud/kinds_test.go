@@ -175,15 +175,3 @@ func TestAForeignMachineIsOnlyNamed(t *testing.T) {
 		t.Errorf("notices %q", notices)
 	}
 }
-
-// At least once: each tick twice, and still one outcome each.
-func TestTicksDeliveredTwiceHaveOneOutcome(t *testing.T) {
-	r, log := runCloud(t.Context(), t, localcloud.Config{Speed: 120, For: 6 * time.Minute, Faults: localcloud.Faults{Seed: 1, Twice: 1}})
-	cleanup := jobOf(t, r, "cleanup")
-	if len(r.Problems) > 0 || cleanup.Ticks != 6 || cleanup.Started != 2 || cleanup.MaxConcurrent != 1 {
-		t.Errorf("problems %q, got %+v\n%s", r.Problems, cleanup, log)
-	}
-	if n := strings.Count(log, "is delivered twice"); n != 7 { // one of them the sync's
-		t.Errorf("%d ticks were delivered twice, want 7\n%s", n, log)
-	}
-}

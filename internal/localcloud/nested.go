@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/internal/localcloud/asl"
+	"github.com/cronfence/cronfence/internal/localcloud/process"
 	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
@@ -51,6 +52,9 @@ func (t *tasks) startExecution(ctx context.Context, task asl.Task) (any, error) 
 	if j := t.jobOf(task.Execution); j != nil {
 		j.working(+1)
 		defer j.working(-1)
+		var end func()
+		ctx, end = t.begin(ctx, j, task)
+		defer end()
 	}
 	task.Submitted()
 	select {
@@ -58,6 +62,9 @@ func (t *tasks) startExecution(ctx context.Context, task asl.Task) (any, error) 
 		return t.states.ended(x, strings.HasSuffix(task.Resource, ":2"))
 	case <-ctx.Done(): // as on AWS, a cancelled task stops what it waits for
 		_ = t.states.Stop(context.Background(), x.arn, "", "")
+		if errors.Is(context.Cause(ctx), process.ErrKilled) {
+			return t.states.ended(x, false)
+		}
 		return nil, ctx.Err()
 	}
 }

@@ -22,11 +22,19 @@ type Report struct {
 	Interrupted bool        `json:"interrupted"`
 	DeadLetters int         `json:"deadLetters"`
 	Jobs        []JobReport `json:"jobs"`
+	// Faults are those that were asked for, with how often each took effect.
+	Faults []FaultReport `json:"faults"`
 	// Problems says what must not be: a tick without exactly one final outcome, a job that
 	// overlapped itself.
 	Problems []string `json:"problems"`
 	// InFlight counts the ticks without a final outcome where the local cloud was interrupted.
 	InFlight int `json:"-"`
+}
+
+// FaultReport is the part of one fault.
+type FaultReport struct {
+	Fault string `json:"fault"` // as --fault takes it
+	Count int    `json:"count"`
 }
 
 // JobReport is the part of one job. Ticks are those that the local cloud delivered and
@@ -62,7 +70,10 @@ func (r JobReport) Unsuccessful() int {
 func (c *Cloud) report(began, ended time.Time, interrupted bool) (*Report, error) {
 	r := &Report{
 		Start: schema.TickID(began), End: schema.TickID(ended), Speed: c.config.Speed, Interrupted: interrupted,
-		DeadLetters: len(c.async.buried()), Problems: []string{},
+		DeadLetters: len(c.async.buried()), Problems: []string{}, Faults: []FaultReport{},
+	}
+	for _, e := range c.faults.Entries() {
+		r.Faults = append(r.Faults, FaultReport{Fault: e.Text, Count: e.Count})
 	}
 	for _, j := range c.jobs {
 		rows, err := c.rows(j)

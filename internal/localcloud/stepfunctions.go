@@ -29,6 +29,8 @@ type stepFunctions struct {
 	// changed hears of every change of status, in a goroutine that work counts.
 	changed func(schema.StatusDetail)
 	work    *tracker
+	begun   func(*execution)                                      // hears of every execution as it begins; may be nil
+	hold    func(ctx context.Context, x *execution, state string) // keeps one before a state; may be nil
 
 	ctx context.Context // ends every execution
 
@@ -92,10 +94,17 @@ func (f *stepFunctions) Start(_ context.Context, machineARN, name, input string)
 
 func (f *stepFunctions) run(ctx context.Context, x *execution) {
 	defer x.cancel(nil)
+	if f.begun != nil {
+		f.begun(x)
+	}
+	var hold func(context.Context, string)
+	if f.hold != nil {
+		hold = func(ctx context.Context, state string) { f.hold(ctx, x, state) }
+	}
 	res, err := x.machine.definition.Run(ctx, asl.Execution{
 		ARN: x.arn, Name: x.name, RoleARN: x.machine.role,
 		MachineARN: x.machine.arn, MachineName: x.machine.name,
-		Input: []byte(x.Input), Clock: f.clock, Tasks: f.tasks,
+		Input: []byte(x.Input), Clock: f.clock, Tasks: f.tasks, Hold: hold,
 	})
 	switch {
 	case errors.Is(err, asl.ErrTimedOut):
@@ -164,6 +173,19 @@ func (f *stepFunctions) Stop(_ context.Context, executionARN, errorName, cause s
 	f.end(x, machine.Aborted, errorName, cause)
 	x.cancel(errAborted)
 	return nil
+}
+
+// oldestRunning returns the execution of a machine that goes on for the longest time, or nil.
+func (f *stepFunctions) oldestRunning(machineARN string) *execution {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var oldest *execution
+	for _, x := range f.executions {
+		if x.machine.arn == machineARN && x.Status == machine.Running && (oldest == nil || x.StartedAt.Before(oldest.StartedAt)) {
+			oldest = x
+		}
+	}
+	return oldest
 }
 
 // running counts the executions that go on.

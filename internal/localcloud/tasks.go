@@ -25,7 +25,8 @@ type tasks struct {
 	// jobs are by the name of their machine. Only their own work is counted, not what
 	// guards it.
 	jobs   map[string]*job
-	guards map[string]bool // names of the functions that guard
+	guards map[string]bool   // names of the functions that guard
+	begun  func(*job, *work) // hears of a job's work as it begins
 }
 
 var _ asl.Tasks = (*tasks)(nil)
@@ -86,12 +87,28 @@ func (t *tasks) invoke(ctx context.Context, task asl.Task, function string, payl
 	var watch func(int)
 	if j := t.jobOf(task.Execution); j != nil && !t.guards[function] {
 		watch = j.working
+		var end func()
+		ctx, end = t.begin(ctx, j, task)
+		defer end()
 	}
 	answer, err := t.lambda.InvokeWatched(ctx, function, text, watch)
 	if err != nil {
 		return nil, taskError(function, err)
 	}
 	return decode(answer)
+}
+
+// begin makes a task of a job's one that can be killed, until end is called.
+func (t *tasks) begin(ctx context.Context, j *job, task asl.Task) (_ context.Context, end func()) {
+	_, run, _ := schema.ParseExecutionARN(task.Execution) // it was read to find the job
+	ctx, cancel := context.WithCancelCause(ctx)
+	w := &work{run: run, cancel: cancel}
+	j.begins(w)
+	t.begun(j, w)
+	return ctx, func() {
+		j.ends(w)
+		cancel(nil)
+	}
 }
 
 func (t *tasks) jobOf(executionARN string) *job {

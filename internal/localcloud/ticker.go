@@ -11,21 +11,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronfence/cronfence/internal/localcloud/fault"
 	"github.com/cronfence/cronfence/internal/localcloud/lambdaapi"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
-
-// Faults are what the services around the functions may do at any time and seldom do.
-// The same seed does the same to the same ticks.
-type Faults struct {
-	Seed uint64
-	// Twice is the fraction of ticks that are delivered twice, from 0 to 1: EventBridge
-	// Scheduler delivers at least once.
-	Twice float64
-}
-
-// redelivery is how much later than the first a second delivery comes at most.
-const redelivery = time.Minute
 
 // tick delivers the job's ticks until ctx ends or the schedule does, in the local
 // cloud's time.
@@ -44,29 +33,30 @@ func (c *Cloud) tick(ctx context.Context, j *job, after, until time.Time) {
 	}
 }
 
-// deliver hands a tick over, somewhere in its time window, and now and then once more. A
-// delivery carries the planned time, whenever it comes.
+// deliver hands a tick over, somewhere in its time window, and now and then late or once more:
+// EventBridge Scheduler delivers at least once. A delivery carries the planned time, whenever it
+// comes.
 func (c *Cloud) deliver(j *job, at time.Time) {
-	if j.window > 0 && c.clock.Sleep(c.ctx, time.Duration(c.roll(j, at, "window")*float64(j.window))) != nil {
+	tick := schema.TickID(at)
+	delay := time.Duration(windowShare(j, at) * float64(j.window))
+	if late, struck := c.faults.Take(fault.Late, j.name, "tick "+tick+" is delivered late"); struck {
+		delay += late
+	}
+	if delay > 0 && c.clock.Sleep(c.ctx, delay) != nil {
 		return
 	}
+	later, twice := c.faults.Take(fault.Twice, j.name, "tick "+tick+" is delivered twice")
 	c.work.Go(func() { c.handOver(j, at) })
-	if c.roll(j, at, "twice") >= c.config.Faults.Twice {
-		return
+	if twice && c.clock.Sleep(c.ctx, later) == nil {
+		c.handOver(j, at)
 	}
-	if c.clock.Sleep(c.ctx, time.Duration(c.roll(j, at, "later")*float64(redelivery))) != nil {
-		return
-	}
-	c.journal.note(fmt.Sprintf("tick %s of %s is delivered twice", schema.TickID(at), j.name))
-	c.handOver(j, at)
 }
 
-// roll is a number in [0,1) that depends on the seed, the job, the tick and what it is for,
-// and on nothing that happens at the same time.
-func (c *Cloud) roll(j *job, at time.Time, what string) float64 {
+// windowShare is where in its time window a tick comes, in [0,1): the same tick at the same share.
+func windowShare(j *job, at time.Time) float64 {
 	h := fnv.New64a()
-	_, _ = fmt.Fprintf(h, "%s/%s/%s/%d", j.scheduler, j.name, what, at.Unix())
-	return mathrand.New(mathrand.NewPCG(c.config.Faults.Seed, h.Sum64())).Float64()
+	_, _ = fmt.Fprintf(h, "%s/%s/%d", j.scheduler, j.name, at.Unix())
+	return mathrand.New(mathrand.NewPCG(0, h.Sum64())).Float64()
 }
 
 const (

@@ -45,6 +45,14 @@ func newAsync(i invoker, c *clock.Clock) *async {
 	return &async{lambda: i, clock: c, policies: map[string]retryPolicy{"f": {retries: 2, maxAge: time.Hour}}, journal: &journal{out: io.Discard, now: c.Now}}
 }
 
+// newTicker is as much of a local cloud as delivers ticks.
+func newTicker(t *testing.T, fake *calls, local *clock.Clock) *Cloud {
+	c := &Cloud{clock: local, async: newAsync(fake, local), ctx: t.Context()}
+	c.journal = c.async.journal
+	c.faults = c.newFaults()
+	return c
+}
+
 // ticksOf delivers a schedule's ticks from start for a while in virtual time.
 func ticksOf(t *testing.T, expression, zone string, start time.Time, length time.Duration, input string, options ...schedule.Option) ([]string, *job) {
 	t.Helper()
@@ -56,7 +64,7 @@ func ticksOf(t *testing.T, expression, zone string, start time.Time, length time
 	j := &job{schedule: s, dispatcher: "f", scheduleARN: "arn:s", input: input}
 	synctest.Test(t, func(t *testing.T) {
 		local := clock.New(start, 1)
-		c := &Cloud{clock: local, async: newAsync(fake, local), ctx: t.Context()}
+		c := newTicker(t, fake, local)
 		c.tick(t.Context(), j, start, start.Add(length))
 		if err := c.work.wait(t.Context()); err != nil {
 			t.Error(err)
@@ -136,16 +144,15 @@ func TestAnEventIsTriedThreeTimes(t *testing.T) {
 	}
 }
 
-// deliveries runs a job's ticks of 20 minutes under a configuration in virtual time.
-func deliveries(t *testing.T, j *job, fake *calls, config Config) (ticks []time.Time, a *async) {
+// deliveries runs a job's ticks of 20 minutes in virtual time.
+func deliveries(t *testing.T, j *job, fake *calls) (ticks []time.Time, a *async) {
 	t.Helper()
 	start := time.Date(2026, 9, 7, 2, 0, 0, 0, time.UTC)
 	j.schedule = schedule.MustParse("rate(1 minute)").Anchored(start)
 	j.name, j.dispatcher, j.input = "job", "f", "<aws.scheduler.scheduled-time> <aws.scheduler.execution-id> <aws.scheduler.attempt-number>"
 	synctest.Test(t, func(t *testing.T) {
 		local := clock.New(start, 1)
-		c := &Cloud{config: config, clock: local, async: newAsync(fake, local), ctx: t.Context()}
-		c.journal = c.async.journal
+		c := newTicker(t, fake, local)
 		a = c.async
 		began := time.Now()
 		c.tick(t.Context(), j, start, start.Add(20*time.Minute))
@@ -159,37 +166,9 @@ func deliveries(t *testing.T, j *job, fake *calls, config Config) (ticks []time.
 	return ticks, a
 }
 
-func TestSomeTicksAreDeliveredTwice(t *testing.T) {
-	counts := map[string]int{}
-	for range 2 { // the same seed, the same ticks
-		fake := &calls{}
-		deliveries(t, &job{}, fake, Config{Faults: Faults{Seed: 7, Twice: 0.5}})
-		seen, ids := map[string]int{}, map[string]bool{}
-		for _, event := range fake.events {
-			fields := strings.Fields(event)
-			seen[fields[0]]++
-			ids[fields[1]] = true
-		}
-		var twice []string
-		for tick, n := range seen {
-			if n == 2 {
-				twice = append(twice, tick)
-			}
-		}
-		slices.Sort(twice)
-		counts[strings.Join(twice, " ")]++
-		if len(seen) != 20 || len(twice) < 5 || len(twice) > 15 || len(ids) != len(fake.events) {
-			t.Errorf("%d ticks, %d of them twice, %d execution ids for %d deliveries", len(seen), len(twice), len(ids), len(fake.events))
-		}
-	}
-	if len(counts) != 1 {
-		t.Errorf("the same seed chose different ticks: %v", counts)
-	}
-}
-
 func TestATickComesWithinItsWindow(t *testing.T) {
 	fake := &calls{}
-	ticks, _ := deliveries(t, &job{window: 15 * time.Minute}, fake, Config{})
+	ticks, _ := deliveries(t, &job{window: 15 * time.Minute}, fake)
 	late := 0
 	for i, at := range ticks {
 		planned, err := time.Parse(time.RFC3339, strings.Fields(fake.events[i])[0])
@@ -219,7 +198,7 @@ func TestAHandOverThatFailsEndsInTheSchedulesQueue(t *testing.T) {
 		{retryPolicy{retries: 185, maxAge: 10 * time.Second}, (1 + 2 + 4) * time.Second, ""}, // the next would be 15 s old
 		{retryPolicy{}, 0, ""},
 	} {
-		_, a := deliveries(t, &job{handOver: tt.policy}, &calls{unknown: true}, Config{})
+		_, a := deliveries(t, &job{handOver: tt.policy}, &calls{unknown: true})
 		letters := a.buried()
 		if len(letters) != 20 {
 			t.Fatalf("%d dead letters, want 20", len(letters))

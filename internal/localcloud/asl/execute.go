@@ -54,8 +54,11 @@ type Execution struct {
 	Input       []byte
 	Clock       Clock
 	Tasks       Tasks
-	Observe     func(Event)    // may be nil; called from several goroutines
-	Random      func() float64 // for retry jitter; nil takes a common source
+	Observe     func(Event) // may be nil; called from several goroutines
+	// Hold keeps the execution before a state until it returns, as a service that is slow
+	// does. It may be nil, and is called from several goroutines.
+	Hold   func(ctx context.Context, state string)
+	Random func() float64 // for retry jitter; nil takes a common source
 }
 
 // Result is how an execution ended. Exactly one of Output and Err is set, unless the
@@ -155,6 +158,11 @@ func (x *execution) runGraph(ctx context.Context, g *graph, input any, f frame) 
 			return nil, nil
 		}
 		s := g.States[name]
+		if x.Hold != nil {
+			if x.Hold(ctx, name); ctx.Err() != nil {
+				return nil, nil
+			}
+		}
 		v := &visit{x: x, state: s, raw: input, frame: f}
 		v.entered()
 		output, next, failed := v.run(ctx)

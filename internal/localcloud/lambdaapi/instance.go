@@ -24,6 +24,8 @@ type instance struct {
 	stopOnce sync.Once
 
 	// Of a program's instance only:
+	killing   chan struct{} // closed when the process is to be killed
+	killOnce  sync.Once
 	ended     chan struct{} // closed when the process is gone
 	exit      error         // how, once it is
 	initError atomic.Pointer[FunctionError]
@@ -68,7 +70,7 @@ func (s *Server) instanceFor(f *function) (*instance, error) {
 		polled: make(chan struct{}), stopping: make(chan struct{}),
 	}
 	if f.Program != nil {
-		inst.ended = make(chan struct{})
+		inst.ended, inst.killing = make(chan struct{}), make(chan struct{})
 	}
 	s.instances[inst.name] = inst
 	s.loops.Add(1)

@@ -39,13 +39,16 @@ func (s *Server) startProgram(inst *instance) error {
 	})}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = api.Serve(listener) }() // ends with ErrServerClosed
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	go func() {
 		select {
 		case <-inst.stopping:
+			cancel(nil)
+		case <-inst.killing:
+			cancel(process.ErrKilled)
 		case <-inst.ended:
+			cancel(nil)
 		}
-		cancel()
 	}()
 	go func() {
 		defer s.loops.Done()
@@ -102,11 +105,41 @@ func (i *instance) exited(id string) *FunctionError {
 	if i.exit != nil {
 		how = "with error: " + i.exit.Error()
 	}
+	return exitError(id, how)
+}
+
+func exitError(id, how string) *FunctionError {
 	message := fmt.Sprintf("RequestId: %s Error: Runtime exited %s", id, how)
 	return &FunctionError{
 		Type: "Runtime.ExitError", Message: message,
 		Payload: fmt.Sprintf(`{"errorType":"Runtime.ExitError","errorMessage":%q}`, message),
 	}
+}
+
+// kill ends the process that an invocation is worked on in. A command or a program is really
+// killed, and that is its answer; a goroutine cannot be, so its context ends and its instance
+// is not used again.
+func (s *Server) kill(inv *invocation) {
+	switch f := inv.instance.function; {
+	case f.Program != nil:
+		inv.instance.killOnce.Do(func() { close(inv.instance.killing) })
+	case f.Stoppable:
+		inv.cancel(process.ErrKilled)
+	default:
+		s.resolve(inv, nil, exitError(inv.id, "with error: signal: killed"))
+		inv.cancel(process.ErrKilled)
+		inv.instance.stop()
+	}
+}
+
+// died answers an invocation whose handler ended its goroutine: here that stands for a process
+// that is gone in the middle of its work.
+func (s *Server) died(inv *invocation) {
+	s.mu.Lock()
+	delete(s.instances, inv.instance.name)
+	s.mu.Unlock()
+	s.end(inv)
+	s.resolve(inv, nil, exitError(inv.id, "with error: signal: killed"))
 }
 
 // serveInitError takes what a runtime says when it cannot start.

@@ -14,7 +14,8 @@ import (
 
 // runner stands between the runtime loop and a function's handler. The bytes on either
 // side are the handler's own; what it adds is what a process of its own would give: an
-// end, a deadline on the local clock, and survival of a panic.
+// end, a deadline on the local clock, and survival of a panic. A handler that ends its goroutine
+// has died as a process dies.
 type runner struct {
 	server  *Server
 	handler lambda.Handler
@@ -37,12 +38,17 @@ func (r *runner) Invoke(ctx context.Context, payload []byte) (answer []byte, err
 	defer cancel(nil)
 	stop := context.AfterFunc(inv.ctx, func() { cancel(context.Cause(inv.ctx)) })
 	defer stop()
+	returned := false
 	defer func() {
 		if p := recover(); p != nil {
 			answer, err = nil, panicError(p)
+		} else if !returned { // runtime.Goexit
+			r.server.died(inv)
 		}
 	}()
-	return r.handler.Invoke(localContext{ctx, inv.deadline}, payload)
+	answer, err = r.handler.Invoke(localContext{ctx, inv.deadline}, payload)
+	returned = true
+	return answer, err
 }
 
 // localContext shows the function's deadline on the local clock, on which the handlers

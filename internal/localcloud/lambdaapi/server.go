@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda"
+
+	"github.com/cronfence/cronfence/internal/localcloud/process"
 )
 
 // Clock is the time in which functions have their timeouts.
@@ -116,7 +118,8 @@ func (s *Server) Knows(name string) bool {
 }
 
 // Invoke runs the function and returns its answer, or a *FunctionError. When ctx ends
-// first Invoke returns at once; the function goes on unless it is stoppable.
+// first Invoke returns at once; the function goes on unless it is stoppable. When the cause is
+// process.ErrKilled it dies instead, and the error is that of its death.
 func (s *Server) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
 	return s.InvokeWatched(ctx, name, payload, nil)
 }
@@ -144,6 +147,11 @@ func (s *Server) InvokeWatched(ctx context.Context, name string, payload []byte,
 		s.abandon(inv) // unless it was answered
 		return inv.answer, inv.failed
 	case <-ctx.Done():
+		if errors.Is(context.Cause(ctx), process.ErrKilled) {
+			s.kill(inv)
+			<-inv.done
+			return inv.answer, inv.failed
+		}
 		if f.Stoppable {
 			inv.cancel(context.Cause(ctx))
 		}

@@ -4,11 +4,15 @@ package process
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"time"
 )
+
+// ErrKilled is the cause of a context whose end is no request to stop but the program's death.
+var ErrKilled = errors.New("killed")
 
 // Grace is how long a program has between SIGTERM and SIGKILL, in real time.
 const Grace = 5 * time.Second
@@ -29,7 +33,7 @@ type Program struct {
 const drain = time.Second
 
 // Run runs the program in a process group of its own until it ends. When ctx ends the
-// group gets SIGTERM, and SIGKILL after the grace. What the program leaves running in its
+// group gets SIGTERM, and SIGKILL after the grace, or at once where the cause is ErrKilled. What the program leaves running in its
 // group is killed: at once when it ended by itself, and when it was stopped at the end of
 // the grace or of its output.
 func Run(ctx context.Context, p Program) error {
@@ -45,7 +49,13 @@ func Run(ctx context.Context, p Program) error {
 	cmd.WaitDelay = cmp.Or(p.Grace, Grace)
 	ownGroup(cmd)
 	var stopped time.Time // read after Wait, which ends after Cancel
-	cmd.Cancel = func() error { stopped = time.Now(); return signalGroup(cmd, terminate) }
+	cmd.Cancel = func() error {
+		stopped = time.Now()
+		if errors.Is(context.Cause(ctx), ErrKilled) {
+			return signalGroup(cmd, kill)
+		}
+		return signalGroup(cmd, terminate)
+	}
 	err = cmd.Start()
 	_ = w.Close() // the program has its own
 	if err != nil {

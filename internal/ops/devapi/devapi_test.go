@@ -38,7 +38,7 @@ func serve(t *testing.T) (*devapi.Server, *testworld.World, *ops.Direct) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Serve(map[string]ops.Operator{direct.Name: direct})
+	s.Serve(map[string]ops.Operator{direct.Name: direct}, newFaults(t))
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)
@@ -170,31 +170,51 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"act from a file", "POST", own, "null", token, 403},
 		{"preflight", "OPTIONS", own, "http://evil.example", "", 403},
 	} {
-		path, body := "/api/v1/schedulers", io.Reader(http.NoBody)
-		if tt.method == "POST" {
-			path, body = path+"/test/jobs/cleanup/pause", strings.NewReader(`{"by":"alice","reason":"test"}`)
-		}
-		r, err := http.NewRequestWithContext(t.Context(), tt.method, s.URL()+path, body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.Host = tt.host
-		if tt.origin != "" {
-			r.Header.Set("Origin", tt.origin)
-		}
-		if tt.token != "" {
-			r.Header.Set("Authorization", "Bearer "+tt.token)
-		}
-		client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-		res, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res.Body.Close()
-		if res.StatusCode != tt.want || res.Header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("%s: status %d, want %d", tt.name, res.StatusCode, tt.want)
+		for path, body := range map[string]string{
+			"/api/v1/schedulers/test/jobs/cleanup/pause": `{"by":"alice","reason":"test"}`,
+			"/api/v1/faults": `{"kind":"kill","job":"cleanup"}`,
+		} {
+			if tt.method != "POST" {
+				body, path = "", strings.TrimSuffix(path, "/test/jobs/cleanup/pause")
+			}
+			r := request(t, s, tt.method, path, body)
+			r.Host = tt.host
+			if tt.origin != "" {
+				r.Header.Set("Origin", tt.origin)
+			}
+			if tt.token != "" {
+				r.Header.Set("Authorization", "Bearer "+tt.token)
+			}
+			status, _, header := send(t, r)
+			if status != tt.want || header.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("%s %s: status %d, want %d", tt.name, path, status, tt.want)
+			}
 		}
 	}
+}
+
+func request(t *testing.T, s *devapi.Server, method, path, body string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func send(t *testing.T, r *http.Request) (status int, body string, header http.Header) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b), res.Header
 }
 
 func tokenFile(t *testing.T) string {

@@ -11,11 +11,15 @@ package devapi
 import (
 	"time"
 
+	"github.com/cronfence/cronfence/internal/localcloud/fault"
 	"github.com/cronfence/cronfence/internal/ops"
 )
 
 const (
 	prefix = "/api/v1/schedulers"
+	// faultsPath lists the faults of the local cloud; a POST asks for one, and a DELETE of one
+	// of them by its id ends it.
+	faultsPath = "/api/v1/faults"
 	// maxBody bounds what a request may send.
 	maxBody = 64 << 10
 
@@ -51,5 +55,19 @@ const (
 
 // resumption is the body of a resume; a pause and the others have theirs in package ops.
 type resumption struct{}
+
+// Faults are the faults of a local cloud: those of package fault's Set.
+type Faults interface {
+	Entries() []fault.Entry
+	Add(f fault.Fault) (fault.Entry, error)
+	End(id int) (fault.Entry, error)
+}
+
+// faults is the answer to a GET of faultsPath: what can be asked for, and what was, in order.
+type faults struct {
+	Kinds     []fault.Description `json:"kinds"`
+	Functions []string            `json:"functions"`
+	Faults    []fault.Entry       `json:"faults"`
+}
 
 const readTimeout = 10 * time.Second

@@ -17,9 +17,10 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard"
 )
 
-// routes answers over operators, one a scheduler.
-func routes(operators map[string]ops.Operator) http.Handler {
+// routes answers over operators, one a scheduler, and over faults.
+func routes(operators map[string]ops.Operator, f Faults) http.Handler {
 	mux := http.NewServeMux()
+	faultRoutes(mux, f)
 	mux.HandleFunc("GET "+prefix, func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, schedulers{slices.Sorted(maps.Keys(operators))})
 	})
@@ -90,14 +91,22 @@ var acting = map[string]endpoint{
 // act reads the request's body and answers with what came of it.
 func act[Q any](do func(ctx context.Context, op ops.Operator, job string, q Q) (any, error)) endpoint {
 	return func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
-		var q Q
-		d := json.NewDecoder(r.Body)
-		d.DisallowUnknownFields()
-		if err := d.Decode(&q); err != nil {
-			return badRequest{fmt.Errorf("read request: %w", err)}
+		q, err := readBody[Q](r)
+		if err != nil {
+			return err
 		}
 		return answer(w)(do(r.Context(), op, r.PathValue("job"), q))
 	}
+}
+
+// readBody reads the JSON of a request.
+func readBody[Q any](r *http.Request) (q Q, err error) {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err = d.Decode(&q); err != nil {
+		err = badRequest{fmt.Errorf("read request: %w", err)}
+	}
+	return q, err
 }
 
 // answer writes a value unless there is an error, which it returns.

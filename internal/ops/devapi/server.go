@@ -64,10 +64,11 @@ func (s *Server) URL() string {
 	return "http://" + a.String()
 }
 
-// Serve begins to answer, over operators by the names of their schedulers, and returns.
-func (s *Server) Serve(operators map[string]ops.Operator) {
+// Serve begins to answer, over operators by the names of their schedulers and over faults, and
+// returns.
+func (s *Server) Serve(operators map[string]ops.Operator, f Faults) {
 	s.http = &http.Server{
-		Handler:           access{token: s.token, loopback: s.Loopback(), next: routes(operators)},
+		Handler:           access{token: s.token, loopback: s.Loopback(), next: routes(operators, f)},
 		ReadHeaderTimeout: readTimeout,
 		ReadTimeout:       readTimeout,
 	}
