@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/pkg/guard"
@@ -109,6 +110,11 @@ func TestVerbsAgainstDev(t *testing.T) {
 	expect(t, "release report --reason hangs"+at, 0, "has ended", "")
 	expect(t, "history report --outcome Aborted --json"+at, 0, `"why":"released by `, "")
 
+	expect(t, "report"+at, 0, "report: ", "")
+	if r := document[weekly](t, "report --week --json"+at, 0); r.To.Weekday() != time.Monday || r.To.Sub(r.From) != 7*24*time.Hour {
+		t.Errorf("report --week: got %+v", r)
+	}
+
 	expect(t, "pause sync --reason rebuild --by alice@laptop --for 1h"+at, 0, "sync is paused until", "")
 	expect(t, "release sync --reason hangs"+at, 3, "", "nothing to release")
 	expect(t, "run sync --wait"+at, 3, "", "job sync is paused by alice@laptop")
@@ -128,6 +134,8 @@ func TestVerbsRefuseWrongUsage(t *testing.T) {
 		"status":                              "JOB is missing; see `cronfence status --help`",
 		"status a b":                          `unexpected argument "b"`,
 		"status a/b":                          `job name "a/b": must match`,
+		"report a":                            `unexpected argument "a"`,
+		"report --week 2026-09-07":            `unexpected argument "2026-09-07"`,
 		"jobs a":                              `unexpected argument "a"`,
 		"jobs --scheduler a_b":                `--scheduler: scheduler name "a_b": must match`,
 		"jobs --dev 127.0.0.1:7171":           `--dev: url "127.0.0.1:7171": must be that which`,

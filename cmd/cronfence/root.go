@@ -29,7 +29,7 @@ Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelpCommand())
 	root.AddCommand(newDevCommand(), newSimulateCommand(), newNextCommand(), newVersionCommand(), newCompletionCommand())
-	root.AddCommand(newJobsCommand(), newStatusCommand(), newHistoryCommand(), newWhyCommand(),
+	root.AddCommand(newJobsCommand(), newStatusCommand(), newHistoryCommand(), newWhyCommand(), newReportCommand(),
 		newRunCommand(), newPauseCommand(), newResumeCommand(), newReleaseCommand())
 	return root
 }

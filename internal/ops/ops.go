@@ -11,6 +11,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/cronfence/cronfence/internal/report"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
@@ -26,6 +27,8 @@ type Operator interface {
 	History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, error]
 	// Tick is a tick's entry in the ledger, or nil when it has none.
 	Tick(ctx context.Context, job, tick string) (*Entry, error)
+	// Report is what a week of a job came to.
+	Report(ctx context.Context, q ReportQuery) (JobReport, error)
 	// Why explains what a tick did, or why nothing is known of it.
 	Why(ctx context.Context, job, tick string) (Explanation, error)
 
@@ -46,6 +49,19 @@ type HistoryQuery struct {
 	Since   time.Time     // planned at or after
 	Last    time.Duration // planned within so long before now
 	Outcome guard.Outcome // with this outcome only
+}
+
+// ReportQuery selects a job's week.
+type ReportQuery struct {
+	Job  string
+	Full bool // the last calendar week that is over, Monday to Monday in UTC; else the seven days up to now
+}
+
+// JobReport is what a week of a job came to.
+type JobReport struct {
+	From time.Time   `json:"from"`
+	To   time.Time   `json:"to"` // excluded
+	Line report.Line `json:"line"`
 }
 
 // RunRequest asks for a run now.

@@ -131,7 +131,9 @@ func (w *Writer) Missed(gap guard.Gap) {
 
 // Given writes the line of a run that was given the guard behind another, or another attempt:
 // it has no outcome yet.
-func (w *Writer) Given(row guard.Row) { w.Line("INFO", "given the guard", row.Job, RowFields(row), nil) }
+func (w *Writer) Given(row guard.Row) {
+	w.Line("INFO", "given the guard", row.Job, RowFields(row), nil)
+}
 
 // Going writes the line of a run that goes on beside others. No heartbeat and no guard tells of it.
 func (w *Writer) Going(row guard.Row) {

@@ -98,6 +98,11 @@ func (c *Client) Tick(ctx context.Context, job, tick string) (*ops.Entry, error)
 	return call[*ops.Entry](ctx, c, http.MethodGet, c.jobPath(job, "ticks", tick), nil)
 }
 
+// Report implements ops.Operator.
+func (c *Client) Report(ctx context.Context, q ops.ReportQuery) (ops.JobReport, error) {
+	return call[ops.JobReport](ctx, c, http.MethodGet, c.jobPath(q.Job, "report")+"?full="+strconv.FormatBool(q.Full), nil)
+}
+
 // Why implements ops.Operator.
 func (c *Client) Why(ctx context.Context, job, tick string) (ops.Explanation, error) {
 	return call[ops.Explanation](ctx, c, http.MethodGet, c.jobPath(job, "ticks", tick, "why"), nil)

@@ -61,6 +61,10 @@ var looking = map[string]endpoint{
 	"GET /{job}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Status(r.Context(), r.PathValue("job")))
 	},
+	"GET /{job}/report": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		q := ops.ReportQuery{Job: r.PathValue("job"), Full: r.URL.Query().Get("full") == "true"}
+		return answer(w)(op.Report(r.Context(), q))
+	},
 	"GET /{job}/ticks/{tick}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Tick(r.Context(), r.PathValue("job"), r.PathValue("tick")))
 	},

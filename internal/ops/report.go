@@ -1,0 +1,54 @@
+package ops
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/report"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// Report implements Operator.
+func (d *Direct) Report(ctx context.Context, q ReportQuery) (JobReport, error) {
+	g, err := d.guardOf(ctx, q.Job)
+	if err != nil {
+		return JobReport{}, err
+	}
+	w := report.WeekTo(d.now().Time())
+	if q.Full {
+		w = report.LastFullWeek(d.now().Time())
+	}
+	line, err := d.ReportWeek(ctx, g, w)
+	return JobReport{From: w.From, To: w.To, Line: line}, err
+}
+
+// ReportWeek is what a week came to for the job of a guard that is known. It reads no more of the
+// history than it needs: two weeks or, of a job that ticks rarely, up to 90 days.
+func (d *Direct) ReportWeek(ctx context.Context, g guard.Guard, w report.Week) (report.Line, error) {
+	tally := report.NewTally(w)
+	for e, err := range d.history(ctx, g, schema.MillisOf(tally.Since()), historyPage) {
+		if err != nil {
+			return report.Line{}, err
+		}
+		if tally.Enough(e.At) {
+			break
+		}
+		tally.Add(tickOf(e))
+	}
+	j := viewOf(d.Name, g, d.now())
+	about := report.Job{Name: j.Job, LastSuccess: j.LastSuccessAt, Paused: j.Paused != nil, Ticks: !j.NextTick.IsZero() && g.SpecHash != ""}
+	if h := j.Holder; h != nil && h.Since.Before(w.To) { // a later one says nothing of the week
+		about.Running, about.RunningSince = d.now().Time().Sub(h.Since), h.Since
+	}
+	return tally.Line(about), nil
+}
+
+func tickOf(e Entry) report.Tick {
+	return report.Tick{
+		At: e.At, From: e.From, Count: e.Count, Kind: e.Kind, Outcome: e.Outcome,
+		Paused:  e.Outcome == guard.Skipped && strings.HasPrefix(e.Why, guard.WhyPaused),
+		RunTime: time.Duration(e.RunTimeSeconds * float64(time.Second)), Interval: time.Duration(e.IntervalSeconds) * time.Second,
+	}
+}
