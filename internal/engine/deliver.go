@@ -75,7 +75,8 @@ func (e *Engine) carryOut(ctx context.Context, d *guard.Delivery, dec guard.Deci
 	case guard.Unblock:
 		s.guard, err = e.unblock(ctx, dec.Guard)
 	case guard.HandOver:
-		s.guard, err = e.advance(ctx, dec.Guard, deadline)
+		held := dec.Guard
+		s.guard, err = e.advance(ctx, &held, deadline)
 		s.rowKnown = false // the tick itself may have been the one that waited
 	case guard.Look:
 		var stays bool

@@ -87,7 +87,7 @@ func (e *Engine) Backfill(ctx context.Context, job string, from, to guard.Millis
 	if err != nil {
 		return g, 0, err
 	}
-	_, err = e.sweepBacklog(ctx, g, e.deadline())
+	_, err = e.sweepBacklog(ctx, &g, e.deadline())
 	return g, count, err
 }
 

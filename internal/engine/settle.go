@@ -72,10 +72,10 @@ func (e *Engine) startNext(ctx context.Context, dec guard.Decision, deadline gua
 
 // advance hands a free guard to the tick that waits and starts it. It returns the guard as
 // it is afterwards.
-func (e *Engine) advance(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
-	dec, ok := guard.Advance(g, e.NewToken(), e.now())
+func (e *Engine) advance(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	dec, ok := guard.Advance(*g, e.NewToken(), e.now())
 	if !ok {
-		return &g, nil
+		return g, nil
 	}
 	refused, err := e.commit(ctx, dec)
 	if err != nil {
@@ -85,7 +85,8 @@ func (e *Engine) advance(ctx context.Context, g guard.Guard, deadline guard.Mill
 		return e.Store.Guard(ctx, g.Job)
 	}
 	e.startNext(ctx, dec, deadline)
-	return &dec.Guard, nil
+	next := dec.Guard
+	return &next, nil
 }
 
 // takeOver looks at the execution of a holder that is due and settles it on its behalf,

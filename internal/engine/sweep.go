@@ -15,6 +15,12 @@ const Sentinel = "sentinel"
 // Urgent tells whether a guard stands in its job's way: the sweep sees to such ones first.
 func (e *Engine) Urgent(g guard.Guard) bool { return guard.Urgent(g, e.now()) }
 
+// sweepSteps are what a sweep does to a guard, in this order.
+var sweepSteps = []func(*Engine, context.Context, *guard.Guard, guard.Millis) (*guard.Guard, error){
+	(*Engine).sweepBlocked, (*Engine).sweepHolder, (*Engine).advance, (*Engine).sweepUnstarted,
+	(*Engine).sweepMissed, (*Engine).sweepBacklog, (*Engine).sweepShared,
+}
+
 // SweepGuard sees to everything about one job that no event will: a holder that is due, a
 // guard to be made ready, a tick that waits for nobody, a run that nobody started, missed
 // ticks, a backlog, runs of policy Allow that ended unseen. It may be repeated at any time.
@@ -23,10 +29,8 @@ func (e *Engine) SweepGuard(ctx context.Context, g guard.Guard) error {
 	ctx, cancel := context.WithTimeout(ctx, e.Timeout)
 	defer cancel()
 	at := &g
-	for _, step := range []func(context.Context, guard.Guard, guard.Millis) (*guard.Guard, error){
-		e.sweepBlocked, e.sweepHolder, e.sweepWaiting, e.sweepUnstarted, e.sweepMissed, e.sweepBacklog, e.sweepShared,
-	} {
-		next, err := step(ctx, *at, deadline)
+	for _, step := range sweepSteps {
+		next, err := step(e, ctx, at, deadline)
 		if err != nil {
 			return fmt.Errorf("sweep job %s: %w", g.Job, err)
 		}
@@ -37,37 +41,33 @@ func (e *Engine) SweepGuard(ctx context.Context, g guard.Guard) error {
 	return nil
 }
 
-func (e *Engine) sweepBlocked(ctx context.Context, g guard.Guard, _ guard.Millis) (*guard.Guard, error) {
+func (e *Engine) sweepBlocked(ctx context.Context, g *guard.Guard, _ guard.Millis) (*guard.Guard, error) {
 	if g.Ready || e.now() <= g.ReadyAt.Add(guard.Margin) {
-		return &g, nil
+		return g, nil
 	}
-	return e.unblock(ctx, g)
+	return e.unblock(ctx, *g)
 }
 
-func (e *Engine) sweepHolder(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
-	if !guard.HolderDue(g, e.now()) {
-		return &g, nil
+func (e *Engine) sweepHolder(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	if !guard.HolderDue(*g, e.now()) {
+		return g, nil
 	}
-	next, _, err := e.takeOver(ctx, g, Sentinel, deadline)
+	next, _, err := e.takeOver(ctx, *g, Sentinel, deadline)
 	return next, err
-}
-
-func (e *Engine) sweepWaiting(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
-	return e.advance(ctx, g, deadline)
 }
 
 // sweepUnstarted sends the start of a run once more whose sender may have died before it did. One
 // that lives sends the same.
-func (e *Engine) sweepUnstarted(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+func (e *Engine) sweepUnstarted(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
 	if g.Run == nil || g.Mark != nil || deadline >= g.StartBy {
-		return &g, nil
+		return g, nil
 	}
 	row, err := e.Store.Row(ctx, g.Job, g.Run.Tick)
 	if err != nil {
 		return nil, err
 	}
 	if row == nil || row.Outcome != guard.Running || row.Fence != g.Fence {
-		return &g, nil
+		return g, nil
 	}
 	if _, err := e.start(ctx, *g.Spec, *row, deadline, false); err != nil {
 		e.warn(g.Job, g.Run.ID, "not started yet", err)
@@ -75,28 +75,28 @@ func (e *Engine) sweepUnstarted(ctx context.Context, g guard.Guard, deadline gua
 	return e.Store.Guard(ctx, g.Job)
 }
 
-func (e *Engine) sweepMissed(ctx context.Context, g guard.Guard, _ guard.Millis) (*guard.Guard, error) {
+func (e *Engine) sweepMissed(ctx context.Context, g *guard.Guard, _ guard.Millis) (*guard.Guard, error) {
 	if !g.Ready {
-		return &g, nil
+		return g, nil
 	}
-	next, err := e.account(ctx, g)
+	next, err := e.account(ctx, *g)
 	if next == nil {
-		next = &g
+		next = g
 	}
 	return next, err
 }
 
-func (e *Engine) sweepBacklog(ctx context.Context, g guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+func (e *Engine) sweepBacklog(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
 	if g.Backlog == nil || !g.Ready {
-		return &g, nil
+		return g, nil
 	}
-	tick, err := e.backlogTick(ctx, &g)
+	tick, err := e.backlogTick(ctx, g)
 	if err != nil {
 		return nil, err
 	}
-	dec, ok := guard.AdvanceBacklog(g, tick, e.NewToken(), e.now())
+	dec, ok := guard.AdvanceBacklog(*g, tick, e.NewToken(), e.now())
 	if !ok {
-		return &g, nil
+		return g, nil
 	}
 	refused, err := e.commit(ctx, dec)
 	if err != nil {
@@ -114,9 +114,9 @@ const maxShared = 50
 
 // sweepShared settles runs of policy Allow whose end nobody reported, and forgets those whose
 // rows somebody deleted.
-func (e *Engine) sweepShared(ctx context.Context, g guard.Guard, _ guard.Millis) (*guard.Guard, error) {
+func (e *Engine) sweepShared(ctx context.Context, g *guard.Guard, _ guard.Millis) (*guard.Guard, error) {
 	if g.Live == 0 {
-		return &g, nil
+		return g, nil
 	}
 	now := e.now()
 	since := now.Add(-g.Spec.Window() - g.Spec.MachineTimeout() - 24*time.Hour)
@@ -135,7 +135,7 @@ func (e *Engine) sweepShared(ctx context.Context, g guard.Guard, _ guard.Millis)
 					continue
 				}
 				if looked++; looked > maxShared {
-					return &g, nil
+					return g, nil
 				}
 				if err := e.settleShared(ctx, *g.Spec, row); err != nil {
 					return nil, err
@@ -144,9 +144,9 @@ func (e *Engine) sweepShared(ctx context.Context, g guard.Guard, _ guard.Millis)
 		}
 	}
 	if open || g.SpecSince > since { // runs of an older spec may have had more time
-		return &g, nil
+		return g, nil
 	}
-	return e.commitGuard(ctx, guard.NoneLive(g, e.NewToken(), now))
+	return e.commitGuard(ctx, guard.NoneLive(*g, e.NewToken(), now))
 }
 
 func (e *Engine) settleShared(ctx context.Context, spec schema.Spec, row guard.Row) error {
@@ -183,6 +183,9 @@ func (e *Engine) Introduce(ctx context.Context, spec schema.Spec) error {
 	if err != nil {
 		return err
 	}
+	if g != nil && g.SpecHash == spec.Hash() {
+		return nil
+	}
 	floor := guard.Millis(0)
 	if s, err := ScheduleOf(spec); err != nil {
 		return err
@@ -197,6 +200,6 @@ func (e *Engine) Introduce(ctx context.Context, spec schema.Spec) error {
 	if err != nil || made == nil || made.Ready {
 		return err
 	}
-	_, err = e.sweepBlocked(ctx, *made, 0)
+	_, err = e.sweepBlocked(ctx, made, 0)
 	return err
 }

@@ -111,7 +111,7 @@ func (o Options) plan() (Plan, error) {
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 // add counts one observation.
-func (s *Summary) add(w *World, o observation) {
+func (s *Summary) add(w *World, o *observation) {
 	switch {
 	case o.began != nil:
 		s.Started++
@@ -120,13 +120,13 @@ func (s *Summary) add(w *World, o observation) {
 		s.maxWaiting = max(s.maxWaiting, len(w.history.queued))
 		for i, row := range o.rowsAfter {
 			if row != nil && row.Outcome.Final() && (o.rowsBefore[i] == nil || !o.rowsBefore[i].Outcome.Final()) {
-				s.ended(*row)
+				s.ended(row)
 			}
 		}
 	}
 }
 
-func (s *Summary) ended(row guard.Row) {
+func (s *Summary) ended(row *guard.Row) {
 	s.MaxRatio = max(s.MaxRatio, row.Ratio)
 	switch row.Outcome {
 	case guard.Succeeded:

@@ -81,17 +81,16 @@ func (w *World) commit(p *process, c guard.Commit, is Transition) error {
 	ctx := context.Background()
 	o := observation{by: p, commit: &c, is: is, before: w.guard}
 	writes := rowWrites(c)
-	for _, write := range writes {
-		row, err := w.mem.Row(ctx, c.Job, guard.TickOf(write.SK))
-		if err != nil {
-			return err
+	o.rowsBefore = make([]*guard.Row, len(writes))
+	for i, write := range writes {
+		if !write.Absent { // once it passed there was none
+			o.rowsBefore[i], _ = w.mem.Row(ctx, c.Job, guard.TickOf(write.SK)) // memory fails only on a cancelled context
 		}
-		o.rowsBefore = append(o.rowsBefore, row)
 	}
 	if err := w.mem.Commit(ctx, c); err != nil {
 		return err
 	}
-	w.guard, _ = w.mem.Guard(ctx, c.Job) // the memory store fails only on a cancelled context
+	w.guard, _ = w.mem.Guard(ctx, c.Job)
 	o.after = w.guard
 	for _, write := range writes {
 		row, _ := w.mem.Row(ctx, c.Job, guard.TickOf(write.SK))

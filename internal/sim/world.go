@@ -46,9 +46,10 @@ type World struct {
 	violation *Violation
 	tracing   bool
 	trace     []string
-	tally     func(*World, observation) // of a simulation without faults
-	overlaps  int                       // in it: broken promises of I1 and I9
-	done      []remembered              // in it: ticks that are remembered, oldest first
+	seen      observation
+	tally     func(*World, *observation) // of a simulation without faults
+	overlaps  int                        // in it: broken promises of I1 and I9
+	done      []remembered               // in it: ticks that are remembered, oldest first
 }
 
 // Violation is a promise that did not hold.
@@ -115,10 +116,11 @@ func (w *World) disband() {
 // observe hands what just happened to the checks.
 func (w *World) observe(o observation) {
 	o.at = w.clock
-	w.history.check(w, &o)
+	w.seen = o // nobody keeps it: one place serves all observations
+	w.history.check(w, &w.seen)
 	if w.tally != nil {
-		w.tally(w, o)
-		w.trim(&o)
+		w.tally(w, &w.seen)
+		w.trim(&w.seen)
 	}
 }
 

@@ -88,7 +88,7 @@ func AdvanceBacklog(g Guard, t BacklogTick, token string, now Millis) (Decision,
 		return Decision{}, false
 	}
 	h := g.startBacklog(t, token, now)
-	if len(diffGuards(g, h.guard).Set) == 0 && len(diffGuards(g, h.guard).Remove) == 0 {
+	if diffGuards(&g, &h.guard).Empty() {
 		return Decision{}, false
 	}
 	c := exact(token, g, h.guard, h.writes...)

@@ -28,7 +28,7 @@ func newBench(t *testing.T, spec schema.Spec) *bench {
 		Version: int64(t0) - 60_000, Ready: true, LastTick: t0.Add(-time.Minute),
 		Spec: &spec, SpecHash: spec.Hash(), SpecSince: t0.Add(-time.Hour), TTL: 5,
 	}
-	b.do(Decision{Commit: &Commit{Job: spec.Job, Writes: []Write{{SK: schema.GuardSK, Absent: true, Patch: diffGuards(Guard{}, g)}}}})
+	b.do(Decision{Commit: &Commit{Job: spec.Job, Writes: []Write{{SK: schema.GuardSK, Absent: true, Patch: diffGuards(&Guard{}, &g)}}}})
 	return b
 }
 

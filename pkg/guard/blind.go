@@ -14,8 +14,8 @@ import (
 type ignored map[string]string
 
 // claimNeeds is when a tick is claimed and started without looking.
-func claimNeeds(d Delivery, now Millis) []Cond {
-	conds := []Cond{
+func claimNeeds(d Delivery, hash string, now Millis) []Cond {
+	conds := append(make([]Cond, 0, 11), []Cond{
 		{"version", Less, int64(now)},
 		{"ready", Is, true},
 		{"run", Missing, nil},
@@ -23,8 +23,8 @@ func claimNeeds(d Delivery, now Millis) []Cond {
 		{"lastTick", Less, d.At},
 		{"paused", Missing, nil},
 		{"backlog", Missing, nil},
-		{"specHash", Is, d.Spec.Hash()},
-	}
+		{"specHash", Is, hash},
+	}...)
 	if d.Spec.Overlap == policy.Allow { // which starts beside whatever lives
 		return conds
 	}
@@ -58,16 +58,16 @@ func BlindClaim(d Delivery, now Millis) (Decision, bool) {
 	if now > d.startDeadline() || d.Kind != Scheduled {
 		return Decision{}, false
 	}
-	spec := d.Spec
+	spec, hash := d.Spec, d.Spec.Hash()
 	// A free guard. What the predicate leaves open and the transition clears is set, so that
 	// the patch shows it being cleared.
 	seen := Guard{
-		Job: spec.Job, Ready: true, Spec: &spec, SpecHash: spec.Hash(),
+		Job: spec.Job, Ready: true, Spec: &spec, SpecHash: hash,
 		Mark: &Mark{}, Stop: &StopRequest{}, StopDeadline: 1, TTL: 1,
 	}
 	var want Guard
 	var row Row
-	conds := claimNeeds(d, now)
+	conds := claimNeeds(d, hash, now)
 	if spec.Overlap == policy.Allow {
 		want, row = seen.admit(d, now)
 	} else {
@@ -77,7 +77,7 @@ func BlindClaim(d Delivery, now Millis) (Decision, bool) {
 	if d.Prev != 0 { // every tick before this one is on record
 		conds = append(conds, Cond{"lastTick", AtLeast, d.Prev})
 	}
-	patch := diffGuards(seen, want)
+	patch := diffGuards(&seen, &want)
 	if want.Live > 0 {
 		delete(patch.Set, "live")
 		patch.Add = map[string]int64{"live": 1}

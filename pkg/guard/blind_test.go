@@ -40,7 +40,7 @@ func TestTablesOfBlindCommitsNameEveryFieldOfTheGuard(t *testing.T) {
 		asked   []Cond
 		ignored ignored
 	}{
-		{"claim", claimNeeds(testDelivery(testSpec(policy.Skip, true), 0, ""), t0), claimIgnores},
+		{"claim", claimNeeds(testDelivery(testSpec(policy.Skip, true), 0, ""), "h", t0), claimIgnores},
 		{"settle", settleNeeds(End{}), settleIgnores},
 	} {
 		named := map[string]int{}
@@ -183,7 +183,7 @@ func TestPatchOfADiffMakesTheOtherRecord(t *testing.T) {
 	spec := testSpec(policy.Skip, true)
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := anyGuard(t, spec), anyGuard(t, spec)
-		if diff := cmp.Diff(b, a.Apply(diffGuards(a, b))); diff != "" {
+		if diff := cmp.Diff(b, a.Apply(diffGuards(&a, &b))); diff != "" {
 			t.Fatal(diff)
 		}
 	})

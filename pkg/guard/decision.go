@@ -58,20 +58,20 @@ func exact(token string, seen, want Guard, writes ...Write) *Commit {
 	g := Write{
 		SK:    schema.GuardSK,
 		If:    []Cond{{"version", Is, seen.Version}},
-		Patch: diffGuards(seen, want),
+		Patch: diffGuards(&seen, &want),
 	}
 	return &Commit{Job: seen.Job, Token: token, Writes: append([]Write{g}, writes...)}
 }
 
 // newRow returns the write that makes a row which must not be there yet.
 func newRow(r Row) Write {
-	return Write{SK: schema.TickSK(r.Tick), Absent: true, Patch: diffRows(Row{}, r)}
+	return Write{SK: schema.TickSK(r.Tick), Absent: true, Patch: diffRows(&Row{}, &r, 0)}
 }
 
 // changedRow returns the write that changes a row if its outcome, fence and attempt are as seen.
 // The row may have been deleted meanwhile: it then comes back with what is known of it.
 func changedRow(seen, want Row) Write {
-	p := diffRows(seen, want)
+	p := diffRows(&seen, &want, 7) // as many as repeat sets
 	repeat(p.Set, want)
 	return Write{
 		SK:       schema.TickSK(want.Tick),

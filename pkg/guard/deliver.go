@@ -119,7 +119,7 @@ func create(d Delivery, now Millis) Decision {
 	if d.Floor != 0 { // keeps the phase of a rate
 		g.LastTick = min(g.LastTick, d.Floor)
 	}
-	w := Write{SK: schema.GuardSK, Absent: true, Patch: diffGuards(Guard{}, g)}
+	w := Write{SK: schema.GuardSK, Absent: true, Patch: diffGuards(&Guard{}, &g)}
 	return Decision{Verdict: Unblock, Guard: g, Commit: &Commit{Job: spec.Job, Token: d.Token, Writes: []Write{w}}}
 }
 

@@ -10,6 +10,7 @@ import (
 // stores speak of fields by name, and this is the one place that knows which there are.
 type fieldSet struct {
 	names  []string
+	places []int // of the names in the record
 	index  map[string]int
 	maps   map[string]fieldSet // of the fields that are maps
 	record reflect.Type
@@ -28,7 +29,7 @@ func fieldsOf(t reflect.Type) fieldSet {
 		if name == "-" {
 			continue
 		}
-		fs.names = append(fs.names, name)
+		fs.names, fs.places = append(fs.names, name), append(fs.places, i)
 		fs.index[name] = i
 		if f := t.Field(i).Type; f.Kind() == reflect.Pointer {
 			fs.maps[name] = fieldsOf(f.Elem())
@@ -56,18 +57,21 @@ func (fs fieldSet) get(rec reflect.Value, path string) reflect.Value {
 }
 
 // diff returns the patch that turns one record into the other. A field that becomes zero
-// is removed: zero and absent are the same everywhere.
-func (fs fieldSet) diff(from, to reflect.Value) Patch {
-	p := Patch{Set: make(map[string]any, len(fs.names)/2)}
-	for _, name := range fs.names {
-		i := fs.index[name]
-		a, b := from.Field(i), to.Field(i)
-		switch {
-		case equal(a, b):
-		case b.IsZero():
-			p.Remove = append(p.Remove, name)
-		default:
-			p.Set[name] = b.Interface()
+// is removed: zero and absent are the same everywhere. The caller may set room more.
+func (fs fieldSet) diff(from, to reflect.Value, room int) Patch {
+	var places [64]int // more than any record has fields: no allocation
+	changed := places[:0]
+	for n, i := range fs.places {
+		if !equal(from.Field(i), to.Field(i)) {
+			changed = append(changed, n)
+		}
+	}
+	p := Patch{Set: make(map[string]any, len(changed)+room)}
+	for _, n := range changed {
+		if v := to.Field(fs.places[n]); v.IsZero() {
+			p.Remove = append(p.Remove, fs.names[n])
+		} else {
+			p.Set[fs.names[n]] = v.Interface()
 		}
 	}
 	return p
@@ -122,12 +126,12 @@ func (fs fieldSet) holds(rec reflect.Value, c Cond) bool {
 	panic(fmt.Sprintf("guard: unknown comparison %d of %q", c.Op, c.Field))
 }
 
-func diffGuards(from, to Guard) Patch {
-	return guardFields.diff(reflect.ValueOf(from), reflect.ValueOf(to))
+func diffGuards(from, to *Guard) Patch {
+	return guardFields.diff(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem(), 0)
 }
 
-func diffRows(from, to Row) Patch {
-	return rowFields.diff(reflect.ValueOf(from), reflect.ValueOf(to))
+func diffRows(from, to *Row, room int) Patch {
+	return rowFields.diff(reflect.ValueOf(from).Elem(), reflect.ValueOf(to).Elem(), room)
 }
 
 // Holds tells whether all conditions are true of the guard.

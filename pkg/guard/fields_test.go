@@ -10,19 +10,19 @@ import (
 
 // A patch that repeats what is there would be right, and cost a write.
 func TestWhatIsEqualIsNotInAPatch(t *testing.T) {
-	make := func() Guard {
+	guarded := func() *Guard {
 		spec := jobOf(policy.Skip)
-		return Guard{
+		return &Guard{
 			Version: 7, Ready: true, Run: &RunRef{ID: "r"}, Mark: &Mark{By: "x"}, Spec: &spec, SpecHash: "h",
 			Waiting: &Waiting{Tick: "t"}, Paused: &Pause{By: "me"}, LastTick: t0,
 		}
 	}
-	if p := diffGuards(make(), make()); !p.Empty() {
+	if p := diffGuards(guarded(), guarded()); !p.Empty() {
 		t.Errorf("patch %+v between equal guards", p)
 	}
-	want := make()
+	want := guarded()
 	want.Ready, want.Run, want.Version, want.SpecHash, want.Paused = false, nil, 8, "i", &Pause{By: "you"}
-	got := diffGuards(make(), want)
+	got := diffGuards(guarded(), want)
 	if diff := cmp.Diff(map[string]any{"version": int64(8), "specHash": "i", "paused": want.Paused}, got.Set); diff != "" {
 		t.Errorf("set (-want +got):\n%s", diff)
 	}
@@ -30,7 +30,7 @@ func TestWhatIsEqualIsNotInAPatch(t *testing.T) {
 		t.Errorf("removed (-want +got):\n%s", diff)
 	}
 	a, b := Row{Ratio: 0.5, Holder: &Holder{Run: "r"}}, Row{Ratio: 0.5, Holder: &Holder{Run: "r"}}
-	if p := diffRows(a, b); !p.Empty() {
+	if p := diffRows(&a, &b, 0); !p.Empty() {
 		t.Errorf("patch %+v between equal rows", p)
 	}
 }

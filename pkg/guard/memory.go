@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -19,9 +20,9 @@ type Memory struct {
 
 type memoryJob struct {
 	guard *Guard
-	rows  map[string]Row // by tick
-	ticks []string       // the rows' ticks in order
-	gaps  map[string]Gap // by sort key
+	rows  map[string]*Row // by tick
+	ticks []string        // the rows' ticks in order
+	gaps  map[string]Gap  // by sort key
 }
 
 var _ Store = (*Memory)(nil)
@@ -32,7 +33,7 @@ func NewMemory() *Memory { return &Memory{jobs: map[string]*memoryJob{}} }
 func (m *Memory) job(name string) *memoryJob {
 	j := m.jobs[name]
 	if j == nil {
-		j = &memoryJob{rows: map[string]Row{}, gaps: map[string]Gap{}}
+		j = &memoryJob{rows: map[string]*Row{}, gaps: map[string]Gap{}}
 		m.jobs[name] = j
 	}
 	return j
@@ -64,7 +65,7 @@ func (m *Memory) Commit(ctx context.Context, c Commit) error {
 func (j *memoryJob) check(w Write, refused *Refused) {
 	switch {
 	case w.SK == schema.GuardSK:
-		if !passes(w, j.guard != nil, func() bool { return j.guard.Holds(w.If) }) {
+		if !passes(w, j.guard != nil, func() bool { return allHold(guardFields, reflect.ValueOf(j.guard).Elem(), w.If) }) {
 			refused.GuardRefused, refused.Guard = true, clone(j.guard)
 		}
 	case IsGap(w.SK):
@@ -74,17 +75,14 @@ func (j *memoryJob) check(w Write, refused *Refused) {
 		}
 	default:
 		tick := TickOf(w.SK)
-		row, there := j.rows[tick]
-		if passes(w, there, func() bool { return row.Holds(w.If) }) {
+		row := j.rows[tick]
+		if passes(w, row != nil, func() bool { return allHold(rowFields, reflect.ValueOf(row).Elem(), w.If) }) {
 			return
 		}
 		if refused.Rows == nil {
 			refused.Rows = map[string]*Row{}
 		}
-		refused.Rows[tick] = nil
-		if there {
-			refused.Rows[tick] = &row
-		}
+		refused.Rows[tick] = clone(row)
 	}
 }
 
@@ -98,25 +96,24 @@ func passes(w Write, there bool, holds func() bool) bool {
 func (j *memoryJob) apply(job string, w Write) {
 	switch {
 	case w.SK == schema.GuardSK:
-		g := Guard{Job: job}
-		if j.guard != nil {
-			g = *j.guard
+		if j.guard == nil {
+			j.guard = &Guard{Job: job}
 		}
-		g = g.Apply(w.Patch)
-		j.guard = &g
+		guardFields.apply(reflect.ValueOf(j.guard).Elem(), w.Patch)
 	case IsGap(w.SK):
 		gap := j.gaps[w.SK]
 		gap.Job = job
 		j.gaps[w.SK] = gap.Apply(w.Patch)
 	default:
 		tick := TickOf(w.SK)
-		row, there := j.rows[tick]
-		if !there {
-			row.Job = job
+		row := j.rows[tick]
+		if row == nil {
+			row = &Row{Job: job}
+			j.rows[tick] = row
 			at, _ := slices.BinarySearch(j.ticks, tick)
 			j.ticks = slices.Insert(j.ticks, at, tick)
 		}
-		j.rows[tick] = row.Apply(w.Patch)
+		rowFields.apply(reflect.ValueOf(row).Elem(), w.Patch)
 	}
 }
 
@@ -173,9 +170,7 @@ func (m *Memory) Row(_ context.Context, job, tick string) (*Row, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if j := m.jobs[job]; j != nil {
-		if row, there := j.rows[tick]; there {
-			return &row, nil
-		}
+		return clone(j.rows[tick]), nil
 	}
 	return nil, nil
 }
@@ -198,7 +193,7 @@ func (m *Memory) Rows(_ context.Context, q RowQuery) (RowPage, error) {
 		}
 		looked++
 		if row := j.rows[tick]; !q.OpenOnly || !row.Outcome.Final() {
-			page.Rows = append(page.Rows, row)
+			page.Rows = append(page.Rows, *row)
 		}
 	}
 	return page, nil
@@ -255,10 +250,10 @@ func (m *Memory) Gaps(_ context.Context, job, from, to string, limit int) ([]Gap
 	return gaps, nil
 }
 
-func clone(g *Guard) *Guard {
-	if g == nil {
+func clone[T any](record *T) *T {
+	if record == nil {
 		return nil
 	}
-	c := *g
+	c := *record
 	return &c
 }

@@ -69,7 +69,7 @@ func BlindSettle(e End, now Millis) (Decision, bool) {
 	seenRow := e.claimed()
 	g := seenGuard.release(e, now)
 	row := e.settled(seenRow, now)
-	patch := diffGuards(seenGuard, g)
+	patch := diffGuards(&seenGuard, &g)
 	delete(patch.Set, "version") // it is not known: it rises by one
 	patch.Add = map[string]int64{"version": 1}
 	guardWrite := Write{
