@@ -2,6 +2,7 @@ package ops
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -30,12 +31,14 @@ func (d *Direct) now() guard.Millis { return schema.MillisOf(d.Engine.Now()) }
 // Jobs implements Operator.
 func (d *Direct) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 	return func(yield func(Job, error) bool) {
+		var unreadable []error // told behind what can be read
 		for after := ""; ; {
 			page, err := d.Engine.Store.Guards(ctx, after, jobsPage)
 			if err != nil {
 				yield(Job{}, fmt.Errorf("list jobs: %w", err))
 				return
 			}
+			unreadable = append(unreadable, page.Unreadable...)
 			now := d.now()
 			for _, g := range page.Guards {
 				if !yield(viewOf(d.Name, g, now), nil) {
@@ -43,8 +46,11 @@ func (d *Direct) Jobs(ctx context.Context) iter.Seq2[Job, error] {
 				}
 			}
 			if after = page.Next; after == "" {
-				return
+				break
 			}
+		}
+		if len(unreadable) > 0 {
+			yield(Job{}, fmt.Errorf("list jobs: %w", errors.Join(unreadable...)))
 		}
 	}
 }

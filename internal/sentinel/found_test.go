@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,5 +177,37 @@ func TestPauseWithdrawsAStopRequestThatIsNotDue(t *testing.T) {
 		if err := r.Beat(run); err != nil {
 			t.Fatalf("beat at %s: %v: nothing would run in its place", clock, err)
 		}
+	}
+}
+
+// hiding is a store in which somebody broke a guard by hand.
+type hiding struct {
+	guard.Store
+	job string
+}
+
+func (h hiding) Guards(ctx context.Context, after string, limit int) (guard.GuardPage, error) {
+	page, err := h.Store.Guards(ctx, after, limit)
+	page.Guards = slices.DeleteFunc(page.Guards, func(g guard.Guard) bool { return g.Job == h.job })
+	page.Unreadable = []error{fmt.Errorf("read guard of %q: version is no number", h.job)}
+	return page, err
+}
+
+func TestGuardThatCannotBeReadStopsNoOtherJobsSweep(t *testing.T) {
+	spec := testworld.Minutely("cleanup")
+	r := newRigOver(t, hiding{guard.NewMemory(), "broken"}, deploy(spec))
+	r.At("02:00:00")
+	run := r.Tick(spec, "02:00")
+	r.Runs.End(run.Run, machine.Succeeded, "")
+	r.At("02:03:00")
+	reply, err := r.h.Handle(t.Context(), nil)
+	if err == nil || !strings.Contains(err.Error(), "broken") {
+		t.Errorf("error %v: want the broken guard reported", err)
+	}
+	if got := reply.(sentinel.Reply); got.Guards != 1 || got.Failed != 1 || !got.Complete {
+		t.Errorf("reply %+v: want one guard swept, one that failed, and the round whole", got)
+	}
+	if g := r.Guard("cleanup"); g.Run != nil {
+		t.Errorf("guard %+v: want it swept", g)
 	}
 }

@@ -131,6 +131,7 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 		if err != nil {
 			return reply, errors.Join(append(failed, err)...)
 		}
+		failed = append(failed, page.Unreadable...)
 		late := false
 		for _, g := range urgentFirst(page.Guards, e.Urgent) {
 			if late = h.Now().After(until); late {

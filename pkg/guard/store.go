@@ -34,7 +34,10 @@ type Store interface {
 // GuardPage is part of the list of all guards. Next is empty on the last page.
 type GuardPage struct {
 	Guards []Guard
-	Next   string // pass as after
+	// Unreadable has an error, which names the job, for each guard that is no record this
+	// version can read: one that somebody broke by hand must not hide the others.
+	Unreadable []error
+	Next       string // pass as after
 }
 
 // RowQuery selects ledger rows of a job. The zero values select all of them.

@@ -157,6 +157,26 @@ func TestABatchHalfServedIsAskedForTheRestWithPauses(t *testing.T) {
 	})
 }
 
+func TestAGuardThatCannotBeReadHidesNoOther(t *testing.T) {
+	const (
+		broken = `{"pk":{"S":"cleanup"},"sk":{"S":"guard"},"version":{"S":"nine"}}`
+		whole  = `{"pk":{"S":"report"},"sk":{"S":"guard"},"version":{"N":"9"}}`
+	)
+	answer := func(body string) func() *http.Response {
+		return func() *http.Response { return rig.AWSAnswer(http.StatusOK, body) }
+	}
+	e := &endpoint{answers: []func() *http.Response{
+		answer(`{"Items":[` + broken + `,` + whole + `],"Count":2}`), answer(`{"Responses":{"table":[` + broken + `,` + whole + `]}}`),
+	}}
+	page, err := e.store(t).Guards(t.Context(), "", 0)
+	if err != nil || len(page.Guards) != 1 || page.Guards[0].Job != "report" {
+		t.Errorf("guards %+v, %v; want report's", page.Guards, err)
+	}
+	if len(page.Unreadable) != 1 || !strings.Contains(page.Unreadable[0].Error(), "cleanup") {
+		t.Errorf("unreadable %v; want cleanup's named", page.Unreadable)
+	}
+}
+
 // An emulator was seen to answer so; the typed error then depends on the code alone.
 func TestARefusalIsKnownByItsCodeWhateverTheStatus(t *testing.T) {
 	const old = `"Item":{"pk":{"S":"cleanup"},"sk":{"S":"guard"},"version":{"N":"9"},"fence":{"N":"8"}}`

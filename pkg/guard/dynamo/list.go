@@ -83,11 +83,10 @@ func (s *Store) Guards(ctx context.Context, after string, limit int) (guard.Guar
 	for _, found := range out.Items {
 		keys = append(keys, item{schema.PK: found[schema.PK], schema.SK: found[schema.SK]})
 	}
-	guards, err := s.batch(ctx, keys)
+	page, err := s.batch(ctx, keys)
 	if err != nil {
 		return guard.GuardPage{}, err
 	}
-	page := guard.GuardPage{Guards: guards}
 	if last, ok := out.LastEvaluatedKey[schema.PK].(*types.AttributeValueMemberS); ok {
 		page.Next = last.Value
 	}
@@ -95,36 +94,37 @@ func (s *Store) Guards(ctx context.Context, after string, limit int) (guard.Guar
 }
 
 // batch reads guards by their keys, in the order of their jobs. One deleted meanwhile is left out.
-func (s *Store) batch(ctx context.Context, keys []item) ([]guard.Guard, error) {
-	var guards []guard.Guard
+func (s *Store) batch(ctx context.Context, keys []item) (guard.GuardPage, error) {
+	var page guard.GuardPage
 	for tries := 0; len(keys) > 0; tries++ {
 		if tries == maxAttempts {
-			return nil, fmt.Errorf("read guards: %d of them were not given: %w", len(keys), guard.ErrBusy)
+			return page, fmt.Errorf("read guards: %d of them were not given: %w", len(keys), guard.ErrBusy)
 		}
 		if tries > 0 { // the SDK's retries know nothing of a batch half served
 			if err := pause(ctx, tries); err != nil {
-				return nil, fmt.Errorf("read guards: %w", err)
+				return page, fmt.Errorf("read guards: %w", err)
 			}
 		}
 		out, err := s.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
 			s.table: {Keys: keys, ConsistentRead: aws.Bool(true)},
 		}}, s.options)
 		if err != nil {
-			return nil, fmt.Errorf("read guards: %w", busyOr(err))
+			return page, fmt.Errorf("read guards: %w", busyOr(err))
 		}
 		for _, found := range out.Responses[s.table] {
 			pk, ok := found[schema.PK].(*types.AttributeValueMemberS)
 			if !ok {
-				return nil, fmt.Errorf("read guards: an item has no %s", schema.PK)
+				return page, fmt.Errorf("read guards: an item has no %s", schema.PK)
 			}
 			g, err := guardOf(pk.Value, found)
 			if err != nil {
-				return nil, err
+				page.Unreadable = append(page.Unreadable, err)
+				continue
 			}
-			guards = append(guards, *g)
+			page.Guards = append(page.Guards, *g)
 		}
 		keys = out.UnprocessedKeys[s.table].Keys
 	}
-	slices.SortFunc(guards, func(a, b guard.Guard) int { return strings.Compare(a.Job, b.Job) })
-	return guards, nil
+	slices.SortFunc(page.Guards, func(a, b guard.Guard) int { return strings.Compare(a.Job, b.Job) })
+	return page, nil
 }
