@@ -68,3 +68,35 @@ func TestPolicyChangedFromAllowWaitsForWorkThatLingers(t *testing.T) {
 		t.Errorf("%+v: want it skipped while the work may still be going on", r)
 	}
 }
+
+// repeating is a store in which the answer to every write is lost and the SDK sends it again: a
+// transaction is then answered by its token, a single write meets itself.
+type repeating struct{ guard.Store }
+
+func (r repeating) Commit(ctx context.Context, c guard.Commit) error {
+	if err := r.Store.Commit(ctx, c); err != nil || len(c.Writes) > 1 {
+		return err
+	}
+	return r.Store.Commit(ctx, c)
+}
+
+func TestWhatAPersonAskedForIsDoneOnceThoughItsAnswerIsLost(t *testing.T) {
+	w, spec := testworld.New(t, repeating{guard.NewMemory()}), testworld.Minutely("cleanup")
+	w.At("02:00:00")
+	run := w.Tick(spec, "02:00")
+	e := w.Engine()
+	ctx := t.Context()
+	if _, err := e.Pause(ctx, "cleanup", guard.Pause{By: "ada", Why: "deploying"}); err != nil {
+		t.Errorf("pause: %v", err)
+	}
+	if g, err := e.Resume(ctx, "cleanup"); err != nil || g.Paused != nil {
+		t.Errorf("resume: %v, %+v", err, g.Paused)
+	}
+	if _, _, err := e.Backfill(ctx, "cleanup", schema.MillisOf(w.At("01:00:00")), schema.MillisOf(w.At("01:05:00"))); err != nil {
+		t.Errorf("backfill: %v", err)
+	}
+	w.At("02:00:30")
+	if g, _, err := e.Release(ctx, "cleanup", "ada", "it hangs"); err != nil || g.Mark == nil && g.Run != nil && g.Run.ID == run.Run {
+		t.Errorf("release: %v, %+v", err, g)
+	}
+}

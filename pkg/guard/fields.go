@@ -137,6 +137,9 @@ func diffRows(from, to *Row, room int) Patch {
 // Holds tells whether all conditions are true of the guard.
 func (g Guard) Holds(conds []Cond) bool { return allHold(guardFields, reflect.ValueOf(g), conds) }
 
+// Same tells whether two guards of a job are equal in every field that is stored.
+func (g Guard) Same(h Guard) bool { return diffGuards(&g, &h).Empty() }
+
 // Holds tells whether all conditions are true of the row.
 func (r Row) Holds(conds []Cond) bool { return allHold(rowFields, reflect.ValueOf(r), conds) }
 
