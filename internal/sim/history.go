@@ -103,7 +103,7 @@ func (h *history) learn(w *World, o *observation) {
 	switch {
 	case o.commit != nil:
 		w.coverage.commits[o.is]++
-		h.learnGuard(o)
+		h.learnGuard(w, o)
 		for _, g := range gapsOf(*o.commit) { // a gap that grows is written anew
 			h.gaps = append(slices.DeleteFunc(h.gaps, func(old gap) bool { return old.from == g.from }), g)
 		}
@@ -128,10 +128,18 @@ func (h *history) learn(w *World, o *observation) {
 	}
 }
 
-func (h *history) learnGuard(o *observation) {
+func (h *history) learnGuard(w *World, o *observation) {
 	g := o.after
 	if g == nil {
 		return
+	}
+	if o.before != nil && o.before.SpecHash != g.SpecHash {
+		for tick, at := range h.gone { // rows deleted before lose the witness they had in lastTick
+			if w.replaced(at) {
+				h.exempt(tick)
+				delete(h.gone, tick)
+			}
+		}
 	}
 	if acquires(o) {
 		r := &runRecord{run: g.Run.ID, fence: g.Fence, tick: g.Run.Tick, at: o.at}
@@ -245,11 +253,17 @@ func (h *history) forgetRow(w *World, tick string) {
 	switch {
 	case g != nil && (g.Run != nil && g.Run.Tick == tick || g.Waiting != nil && g.Waiting.Tick == tick):
 		h.gone[tick] = at
-	case over && g != nil && kind == guard.Scheduled && g.LastTick >= at:
+	case over && g != nil && kind == guard.Scheduled && g.LastTick >= at && !w.replaced(at):
 		h.gone[tick] = at
 	default:
 		h.exempt(tick)
 	}
+}
+
+// replaced tells whether a tick may be one of a spec that is no more and still be delivered:
+// lastTick is then no witness of it.
+func (w *World) replaced(at Millis) bool {
+	return w.deployed > 0 && at < w.guard.SpecSince+2*margin && w.clock < at+w.window()+margin
 }
 
 // forgetGuard is told that somebody deletes the guard: rows deleted before lose the witness

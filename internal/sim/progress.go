@@ -32,14 +32,14 @@ func everyTickOnRecord(h *history, w *World, o *observation) string {
 }
 
 // nobodys tells whether a tick need leave no record: a new guard, and one with a new spec,
-// expects nothing from before. What comes from there after its window, or from a schedule that
-// is no more and below what the new one has on record, is nobody's any more. When that began
-// was noted by some clock.
+// expects nothing from before, and what comes from there after its window is nobody's any more.
+// When that began, and when the window is over, was noted by some clock.
 func (w *World) nobodys(at Millis) bool {
 	g := w.guard
-	late := w.clock > at+Millis(w.plan.Spec.Window().Milliseconds())-margin
-	return g != nil && at < g.SpecSince+margin && (late || w.deployed > 0 && at <= g.LastTick)
+	return g != nil && at < g.SpecSince+margin && w.clock > at+w.window()-2*margin
 }
+
+func (w *World) window() Millis { return Millis(w.plan.Spec.Window().Milliseconds()) }
 
 // records tells whether the commit puts a planned tick on record.
 func (o *observation) records(at Millis) bool {

@@ -33,7 +33,7 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 		return create(d, now)
 	case row != nil:
 		return redeliver(d, *row, *g, now)
-	case d.Kind == Scheduled && d.At <= g.LastTick: // decided before: its row was collected, or it lies in a gap
+	case d.Kind == Scheduled && d.At <= g.LastTick && !d.ofReplaced(*g, now): // decided before: its row was collected, or it lies in a gap
 		return Decision{Verdict: Duplicate, Guard: *g}
 	case g.names(d.Tick): // somebody deleted its row: the guard still speaks for it
 		return Decision{Verdict: Duplicate, Guard: *g}
@@ -63,6 +63,14 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 	default:
 		return decided(Done, d, *g, want, d.refusedRow(action, *g, now))
 	}
+}
+
+// ofReplaced tells whether a tick is one of a spec that was replaced while it was on its way.
+// LastTick speaks for the ticks of the new schedule, which it need not be among: until its window
+// is over, its row alone tells whether it was decided.
+func (d Delivery) ofReplaced(g Guard, now Millis) bool {
+	window := min(d.Spec.Window(), g.Spec.Window())
+	return d.Spec.Hash() != g.SpecHash && d.At < g.SpecSince.Add(Margin) && now < d.At.Add(window-Margin)
 }
 
 // first says what must be seen to before a tick can be judged; Done: nothing.
@@ -133,11 +141,10 @@ func (g Guard) seenTick(d Delivery, now Millis) Guard {
 		return g
 	}
 	if hash := d.Spec.Hash(); hash != g.SpecHash && d.At >= g.SpecSince { // else a tick of before the change
-		spec := d.Spec
-		g.Spec, g.SpecHash, g.SpecSince = &spec, hash, now
+		g = g.respec(d.Spec, hash, now)
 	}
 	if g.LastTick >= d.Prev { // else a tick before it is not on record yet
-		g.LastTick = d.At
+		g.LastTick = max(g.LastTick, d.At)
 	}
 	return g
 }

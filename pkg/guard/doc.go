@@ -49,7 +49,7 @@
 // condition brings the old rows back, the decision is made on them and committed exactly, on
 // the version seen. A conflict or a throttle refuses nothing and decides nothing. A writer knows
 // its own write by the token in the row, so a request that the SDK repeats is no rival; where only
-// the guard is written, it finds what it wanted done when it decides anew.
+// the guard is written, by a guard that is to the millisecond as it would have made it.
 //
 // # What goes wrong, and what happens then
 //
@@ -86,8 +86,12 @@
 //     the tick was decided.
 //   - Ticks never come: once start deadline and delivery grace are over they are recorded as
 //     Missed, neighbours as one gap. LastTick never passes a tick that may still come.
-//   - A spec is edited: expectation begins anew; nothing becomes retroactive. A job is removed:
-//     nothing is expected of it, its guard stays for its fences.
+//   - A spec is edited: expectation begins anew; nothing becomes retroactive. A tick of the old
+//     schedule that is still on its way is decided as ever, although LastTick, which speaks for
+//     the new one, may have passed it; its row alone says whether it was decided before. If
+//     somebody deletes that row within the tick's window, a redelivery decides it once more. A
+//     policy that is Replace no longer withdraws its stop request while there is time. A job is
+//     removed: nothing is expected of it, its guard stays for its fences.
 //
 // # The margin
 //

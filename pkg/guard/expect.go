@@ -1,6 +1,9 @@
 package guard
 
-import "github.com/cronfence/cronfence/pkg/guard/schema"
+import (
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
 
 // Expect tells a job's guard which spec is deployed, whether or not a tick of it was ever
 // delivered: from now on its ticks are expected, and missed if they do not come. floor is as
@@ -9,12 +12,21 @@ func Expect(spec schema.Spec, g *Guard, floor Millis, token string, now Millis) 
 	if g == nil {
 		return create(Delivery{Spec: spec, Floor: floor, Token: token}, now), true
 	}
-	if g.SpecHash == spec.Hash() {
+	hash := spec.Hash()
+	if g.SpecHash == hash {
 		return Decision{}, false
 	}
-	want := *g
-	want.Spec, want.SpecHash, want.SpecSince = &spec, spec.Hash(), now
-	return changed(token, *g, want), true
+	return changed(token, *g, g.respec(spec, hash, now)), true
+}
+
+// respec notes that another spec is deployed. What the policy Replace asked of the holder is not
+// what another policy would.
+func (g Guard) respec(spec schema.Spec, hash string, now Millis) Guard {
+	if g.Spec != nil && g.Spec.Overlap == policy.Replace && spec.Overlap != policy.Replace {
+		g = g.withdrawStop(now)
+	}
+	g.Spec, g.SpecHash, g.SpecSince = &spec, hash, now
+	return g
 }
 
 // NoneLive notes that no run of policy Allow is on record any more: a row that somebody deleted

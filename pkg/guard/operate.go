@@ -20,10 +20,7 @@ func changed(token string, g, want Guard) Decision {
 func PauseJob(g Guard, p Pause, token string) Decision {
 	want := g
 	want.Paused = &p
-	if want.Mark == nil && p.At < want.StopDeadline { // nothing would run in its place
-		want.Stop, want.StopDeadline = nil, 0
-	}
-	return changed(token, g, want)
+	return changed(token, g, want.withdrawStop(p.At)) // nothing would run in the holder's place
 }
 
 // ResumeJob ends a pause. It starts nothing by itself: the next tick does.

@@ -46,6 +46,14 @@ func (d Delivery) wait(seen, want Guard, now Millis) Decision {
 	return dec
 }
 
+// withdrawStop takes back a stop request whose time is not over: the holder goes on.
+func (g Guard) withdrawStop(now Millis) Guard {
+	if g.Mark == nil && now < g.StopDeadline {
+		g.Stop, g.StopDeadline = nil, 0
+	}
+	return g
+}
+
 // row is the waiting tick's row as far as the guard knows it.
 func (w Waiting) row(job string) Row {
 	return Row{Job: job, Tick: w.Tick, At: w.Planned, Kind: w.Kind, Outcome: Queued, Interval: w.Interval}
