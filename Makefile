@@ -13,7 +13,7 @@ test: .venv/stamp ## run every test, under the race detector too (needs Go, a C 
 
 proof: sim explore walks oracle fences mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
 
-sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 14 ways (needs Go)
+sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 15 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
 
 explore: ## try every interleaving of a small model, with every pair of faults (needs Go)
