@@ -6,6 +6,7 @@ import (
 
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // planSweeps has the sentinel look at the job every minute. Its process lives longer than a
@@ -62,7 +63,13 @@ func (w *World) release(p *process) error {
 }
 
 func (w *World) runNow(p *process) error {
-	_, err := p.engine().Run(context.Background(), simJob, "ada: try it", nil)
+	var override func(*guard.Delivery)
+	if w.rng.IntN(2) == 0 { // never Allow, which would void the promises that the other runs are held to
+		policies := []policy.Overlap{policy.Skip, policy.QueueOne, policy.Replace}
+		overlap := policies[w.rng.IntN(len(policies))]
+		override = func(d *guard.Delivery) { d.Overlap = &overlap }
+	}
+	_, err := p.engine().Run(context.Background(), simJob, "ada: try it", override)
 	return err
 }
 
