@@ -133,6 +133,32 @@ func TestSweepTakesUpNoGuardPastItsTime(t *testing.T) {
 	}
 }
 
+func TestExpiredHolderComesBeforeTheHealthyGuardsOfItsPage(t *testing.T) {
+	r := newRig(t, deploy())
+	r.h.Schedules = &deployed{fail: errors.New("not asked here")}
+	r.At("02:00:00")
+	for _, job := range []string{"a", "b"} {
+		run := r.Tick(testworld.Minutely(job), "02:00")
+		if _, err := r.Succeed(run); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stuck := r.Tick(testworld.Minutely("z"), "02:00")
+	r.Runs.End(stuck.Run, machine.Aborted, "")
+	r.h.Machines = slowRuns{r.Runs, r.World} // one look takes the sweep's time
+	r.At("02:30:00")
+	r.h.Now = func() time.Time {
+		if g := r.Guard("z"); g.Run == nil {
+			return r.Now().Add(schema.SentinelTimeout)
+		}
+		return r.Now()
+	}
+	reply, _ := r.h.Handle(t.Context(), nil)
+	if got := reply.(sentinel.Reply); got.Guards != 1 || r.Guard("z").Run != nil {
+		t.Errorf("reply %+v, guard of z %+v: want z's guard alone seen to", got, r.Guard("z"))
+	}
+}
+
 // disabledOnes lists schedules as disabled.
 type disabledOnes struct{ *deployed }
 
