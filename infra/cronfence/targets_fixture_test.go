@@ -100,7 +100,12 @@ var targetsTemplate = sync.OnceValue(func() template {
 	dir := filepath.Join(scratch, "targets.out")
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: &dir})
 	w := newWorld(awscdk.NewStack(app, jsii.String("Targets"), nil))
-	s := newScheduler(w.stack)
+	w.addTargets(newScheduler(w.stack))
+	return read(dir, w.stack)
+})
+
+// addTargets gives the scheduler a job on each kind of target.
+func (w world) addTargets(s *cronfence.Scheduler) {
 	add := func(name string, target cronfence.Target, change ...func(*cronfence.JobProps)) {
 		p := cronfence.JobProps{
 			Schedule: schedule.Every(time.Hour), Target: target, Payload: map[string]any{"q": "a<b'&\\\"c"},
@@ -132,8 +137,7 @@ var targetsTemplate = sync.OnceValue(func() template {
 	add("token-plain", cronfence.TaskTokenTarget(awssqs.NewQueue(w.stack, jsii.String("Plain queue"), nil), nil), short)
 	add("chain", cronfence.ChainTarget(w.chain("Long chain"), &cronfence.ChainTargetProps{Drain: time.Minute}))
 	add("chain-short", cronfence.ChainTarget(w.chain("Short chain"), nil), short)
-	return read(dir, w.stack)
-})
+}
 
 func targets(t *testing.T) template {
 	t.Helper()
