@@ -9,6 +9,7 @@ import (
 	"github.com/cronfence/cronfence/infra/cronfence"
 	"github.com/cronfence/cronfence/infra/internal/infratest"
 	"github.com/cronfence/cronfence/internal/telemetry"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // The constructs link no Lambda's code, so the names stand twice.
@@ -128,6 +129,18 @@ func TestAlarmsOfTheScheduler(t *testing.T) {
 		stat := m.(map[string]any)["MetricStat"].(map[string]any)["Metric"].(map[string]any)
 		if d := dimensionsOf(stat); !strings.HasPrefix(d, "FunctionName=<SchedulerSentinel") || stat["Namespace"] != "AWS/Lambda" {
 			t.Errorf("silence is measured on %v of %v", d, stat["Namespace"])
+		}
+	}
+}
+
+func TestSentinelAloneIsToldOfTheNoticeTopic(t *testing.T) {
+	tpl := synth(t).main
+	for id, r := range tpl.all("AWS::Lambda::Function") {
+		environment, _ := r.Properties["Environment"].(map[string]any)
+		variables, _ := environment["Variables"].(map[string]any)
+		topic := infratest.Text(variables[schema.EnvNoticeTopic])
+		if want := strings.Contains(id, "Sentinel"); want != strings.HasPrefix(topic, "<SchedulerNoticeTopic") {
+			t.Errorf("%s: topic %s: its weekly message is the sentinel's, to the notice topic", id, topic)
 		}
 	}
 }

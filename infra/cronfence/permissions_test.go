@@ -81,7 +81,8 @@ func TestRolesMayDoWhatTheirPartNeedsAndNoMore(t *testing.T) {
 			"Allow states:StopExecution on "+states+"execution:shop_*:*",
 			// AWS forces the list on all schedules.
 			"Allow scheduler:ListSchedules on arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/*/*",
-			"Allow scheduler:GetSchedule on arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/cronfence-shop/*"),
+			"Allow scheduler:GetSchedule on arn:<AWS::Partition>:scheduler:<AWS::Region>:<AWS::AccountId>:schedule/cronfence-shop/*",
+			"Allow sns:Publish on <"+tpl.id(t, "AWS::SNS::Topic", "NoticeTopic")+">"),
 		"SchedulerScheduleRole": {"Allow lambda:InvokeFunction on " + fn("Dispatcher"), "Allow lambda:InvokeFunction on " + fn("Sentinel"), "Allow sqs:SendMessage on " + queue},
 		"CronfenceRunRoleshop": {
 			"Allow lambda:InvokeFunction on " + fn("Heartbeat"), "Allow lambda:InvokeFunction on " + fn("Settler"),

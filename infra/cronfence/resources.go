@@ -62,7 +62,7 @@ func (s *Scheduler) newDeadLetters() awssqs.IQueue {
 }
 
 func (s *Scheduler) newFunctions(props *SchedulerProps) {
-	make := func(id, name, does string, timeout time.Duration) awslambda.Function {
+	make := func(id, name, does string, timeout time.Duration, environment map[string]string) awslambda.Function {
 		return newGoFunction(s, id, &goFunction{
 			pkg:          modulePath + "/functions/" + name,
 			description:  "Cronfence scheduler " + s.name + ": " + does,
@@ -73,13 +73,15 @@ func (s *Scheduler) newFunctions(props *SchedulerProps) {
 			removal:      props.removalPolicy(),
 			build:        props.Build,
 			logKey:       s.key,
-			environment:  s.environment(props),
+			environment:  environment,
 		})
 	}
-	s.dispatcher = make("Dispatcher", "dispatcher", "decides every tick and starts runs", schema.DispatcherTimeout)
-	s.heartbeat = make("Heartbeat", "heartbeat", "renews the leases of runs", schema.HeartbeatTimeout)
-	s.settler = make("Settler", "settler", "records how runs ended", schema.DispatcherTimeout)
-	s.sentinel = make("Sentinel", "sentinel", "sees to what no event will", schema.SentinelTimeout)
+	told, withTopic := s.environment(props), s.environment(props)
+	withTopic[schema.EnvNoticeTopic] = *s.notice.TopicArn()
+	s.dispatcher = make("Dispatcher", "dispatcher", "decides every tick and starts runs", schema.DispatcherTimeout, told)
+	s.heartbeat = make("Heartbeat", "heartbeat", "renews the leases of runs", schema.HeartbeatTimeout, told)
+	s.settler = make("Settler", "settler", "records how runs ended", schema.DispatcherTimeout, told)
+	s.sentinel = make("Sentinel", "sentinel", "sees to what no event will", schema.SentinelTimeout, withTopic)
 	// The heartbeat is only ever called and waited for by state machines. A sweep that failed
 	// is not repeated: the next one is due before a retry would be.
 	s.sentinel.ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{

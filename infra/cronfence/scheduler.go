@@ -44,7 +44,8 @@ type SchedulerProps struct {
 	EncryptionKey awskms.IKey
 	// PageTopic is told of what must be seen to at once. Default: one is made.
 	PageTopic awssns.ITopic
-	// NoticeTopic is told of what may wait until morning. Default: one is made.
+	// NoticeTopic is told of what may wait until morning, and on Mondays what the week came to.
+	// Default: one is made.
 	NoticeTopic awssns.ITopic
 	// SharedAlarms makes one alarm a kind for all jobs, each job a contributor, instead of
 	// four alarms a job: for more jobs in a stack and fewer alarms. Default: false.
@@ -103,12 +104,12 @@ func NewScheduler(scope constructs.Construct, id string, props *SchedulerProps) 
 		Tags: &[]*awscdk.CfnTag{{Key: jsii.String(schema.TagTable), Value: s.table.TableName()}},
 	})
 	s.groupName = s.group.Ref()
+	s.page = s.topicOr(props.PageTopic, "PageTopic", "pages")
+	s.notice = s.topicOr(props.NoticeTopic, "NoticeTopic", "notices")
 	s.newFunctions(props)
 	s.newStatusRule()
 	s.scheduleRole = s.newScheduleRole()
 	s.sweeps = s.newSweeps()
-	s.page = s.topicOr(props.PageTopic, "PageTopic", "pages")
-	s.notice = s.topicOr(props.NoticeTopic, "NoticeTopic", "notices")
 	s.newAlarms()
 	if !props.NoDashboard {
 		s.dashboard = s.newDashboard()

@@ -18,6 +18,7 @@ func (s *Scheduler) grantSentinel() {
 	// IAM knows no list of one group alone: the list needs every schedule, a look need not.
 	s.sentinel.AddToRolePolicy(allow([]string{s.scheduleARN("*")}, "scheduler:ListSchedules"))
 	s.sentinel.AddToRolePolicy(allow([]string{s.scheduleARN(schema.GroupName(s.name))}, "scheduler:GetSchedule"))
+	s.sentinel.AddToRolePolicy(allow([]string{*s.notice.TopicArn()}, "sns:Publish")) // the weekly message
 }
 
 // scheduleARN matches all schedules of a group.

@@ -21,6 +21,7 @@ type Env struct {
 	Store     guard.Store
 	Machines  machine.Runner
 	Schedules sentinel.Schedules
+	Notices   sentinel.Notices
 	Now       func() time.Time
 	Sleep     func(context.Context, time.Duration) error
 	NewToken  func() string
@@ -50,7 +51,7 @@ func handlers() map[string]func(Env) any {
 		guardPackages + "sentinel": func(e Env) any {
 			h := &sentinel.Handler{
 				Scheduler: e.Variables[schema.EnvScheduler], Store: e.Store, Machines: e.Machines, Schedules: e.Schedules,
-				Now: e.Now, NewToken: e.NewToken, Out: e.Out,
+				Now: e.Now, NewToken: e.NewToken, Notices: e.Notices, Out: e.Out,
 			}
 			return h.Handle
 		},

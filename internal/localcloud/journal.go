@@ -1,6 +1,7 @@
 package localcloud
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -101,6 +102,17 @@ func (j *journal) fault(job, text string) {
 		return
 	}
 	j.show(job, "", "fault", text)
+}
+
+// Notify implements sentinel.Notices: what would be sent to people is shown.
+func (j *journal) Notify(_ context.Context, subject, text string) error {
+	j.note("NOTICE    " + subject)
+	for line := range strings.Lines(strings.TrimSpace(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			j.note("          " + line)
+		}
+	}
+	return nil
 }
 
 // note shows what is of no one job.

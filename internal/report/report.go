@@ -114,15 +114,15 @@ func (l Line) Empty() bool {
 // Worse orders lines for people: what needs a look first, then by name.
 func Worse(a, b Line) int {
 	switch {
-	case a.severity() != b.severity():
-		return b.severity() - a.severity()
+	case a.Rank() != b.Rank():
+		return b.Rank() - a.Rank()
 	default:
 		return strings.Compare(a.Job, b.Job)
 	}
 }
 
-// severity is that of the worst finding; 0 of a clean line.
-func (l Line) severity() int {
+// Rank is the higher, the worse the worst finding is; 0 of a clean line.
+func (l Line) Rank() int {
 	if l.Clean {
 		return 0
 	}

@@ -42,11 +42,14 @@ type Handler struct {
 	Schedules Schedules
 	Now       func() time.Time
 	NewToken  func() string
+	Notices   Notices   // may be nil: then there is no weekly message
 	Out       io.Writer // log and metric lines
 
 	// known is when each job's schedule was last compared with its guard, by job: a function that
 	// stays warm compares only what changed since.
 	known map[string]time.Time
+	// told is the week whose message is known to be sent.
+	told string
 }
 
 // Reply says what a sweep came to.
@@ -77,6 +80,9 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (any, error) {
 		log.Warn("", "", "schedules not compared", err)
 	}
 	reply, sweepErr := h.sweep(ctx, e, log, deployed, until)
+	if err := h.weekly(ctx, e, until); err != nil { // neither do jobs need it, nor is it a sweep that failed
+		log.Warn("", "", "weekly message not sent yet", err)
+	}
 	log.Line("INFO", "sweep", "", map[string]any{"guards": reply.Guards, "failed": reply.Failed, "complete": reply.Complete}, nil)
 	return reply, errors.Join(err, sweepErr)
 }
