@@ -26,6 +26,7 @@ type Assembly struct {
 	Machines  []Machine
 	Functions []Function
 	Rules     []Rule
+	Tables    []Table
 	// Notices name what is in the assembly and does not run locally, in plain words.
 	Notices []string
 }
@@ -197,10 +198,10 @@ func readJSON(fsys fs.FS, file string, v any) error {
 	return nil
 }
 
-// quietTypes do nothing that a local run would show, or are there in another form: the
-// table is the memory store, queues and alarms only watch.
+// quietTypes do nothing that a local run would show, or are there in another form: queues
+// and alarms only watch.
 var quietTypes = []string{
-	"AWS::IAM::", "AWS::Logs::", "AWS::CloudWatch::", "AWS::DynamoDB::Table", "AWS::SQS::", "AWS::SNS::", "AWS::KMS::",
+	"AWS::IAM::", "AWS::Logs::", "AWS::CloudWatch::", "AWS::SQS::", "AWS::SNS::", "AWS::KMS::",
 	"AWS::CDK::Metadata", "AWS::Lambda::Permission", "AWS::Lambda::EventInvokeConfig", "AWS::Scheduler::ScheduleGroup",
 }
 

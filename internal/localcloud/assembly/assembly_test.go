@@ -24,7 +24,8 @@ func app(resources string) fstest.MapFS {
 }
 
 const (
-	table    = `"T":{"Type":"AWS::DynamoDB::Table"}`
+	table    = `"T":{"Type":"AWS::DynamoDB::Table","Properties":{"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+		"AttributeDefinitions":[{"AttributeName":"sk","AttributeType":"N"},{"AttributeName":"pk","AttributeType":"S"}]}}`
 	function = `"F":{"Type":"AWS::Lambda::Function","Metadata":{"cronfence:go-package":"x/y"},"Properties":{"Timeout":15,
 		"Environment":{"Variables":{"TABLE":{"Ref":"T"},"ARN":{"Fn::GetAtt":["T","Arn"]}}}}}`
 	config = `"C":{"Type":"AWS::Lambda::EventInvokeConfig","Properties":{"FunctionName":{"Ref":"F"},"MaximumRetryAttempts":1}}`
@@ -42,6 +43,10 @@ func TestReferencesBecomeLocalNames(t *testing.T) {
 		Environment: map[string]string{"TABLE": "App-T", "ARN": "arn:aws:dynamodb:local-1:000000000000:table/App-T"},
 	}}
 	if diff := cmp.Diff(want, a.Functions); diff != "" {
+		t.Error(diff)
+	}
+	tables := []assembly.Table{{ID: "App/T", Name: "App-T", Hash: assembly.Attribute{Name: "pk", Type: "S"}, Sort: assembly.Attribute{Name: "sk", Type: "N"}}}
+	if diff := cmp.Diff(tables, a.Tables); diff != "" {
 		t.Error(diff)
 	}
 }

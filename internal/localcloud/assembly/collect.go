@@ -25,6 +25,8 @@ func (s *stack) collect(a *Assembly) error {
 			err = s.addFunction(a, id, r)
 		case "AWS::Events::Rule":
 			err = s.addRule(a, id, r)
+		case "AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable":
+			err = s.addTable(a, id, r)
 		default:
 			if !isQuiet(r.Type) {
 				a.Notices = append(a.Notices, fmt.Sprintf("%s (%s) is not part of the local cloud", s.where(id, r), r.Type))

@@ -17,6 +17,7 @@ var kinds = map[string]struct {
 	"AWS::Lambda::Function":            {"FunctionName", "lambda", "function:", false},
 	"AWS::StepFunctions::StateMachine": {"StateMachineName", "states", "stateMachine:", true},
 	"AWS::DynamoDB::Table":             {"TableName", "dynamodb", "table/", false},
+	"AWS::DynamoDB::GlobalTable":       {"TableName", "dynamodb", "table/", false},
 	"AWS::SQS::Queue":                  {"QueueName", "sqs", "", false},
 	"AWS::SNS::Topic":                  {"TopicName", "sns", "", true},
 	"AWS::Events::Rule":                {"Name", "events", "rule/", false},
