@@ -61,6 +61,14 @@ job's work, whatever its target; it finds the run object as JSON in CRONFENCE_RU
 0 is success, and what it left running is killed; SIGTERM is the request to stop, SIGKILL
 follows 5 s later.
 
+Both have a DynamoDB here: AWS_ENDPOINT_URL_DYNAMODB leads to one in memory, with the guards and
+the jobs' notes in the scheduler's table and with the other tables that the assembly declares,
+empty at first; with an emulator of yours named in AWS_ENDPOINT_URL or in that variable, those
+are the emulator's. It serves GetItem, PutItem, UpdateItem, DeleteItem, Query, Scan and
+TransactWriteItems, without indexes. A command has your environment, but for that; where that
+names no AWS credentials, such as an AWS_PROFILE, it gets worthless ones. Both go by this
+machine's clock, so deadlines and budgets are right for them at --speed 1.
+
 Faults make things go wrong on request, and every one that took effect is on record: a line as
 it does, a count at the end. They strike the services around the functions, not the code of
 these, and times are the local cloud's. A fault waits for its occasion: "kill cleanup" strikes

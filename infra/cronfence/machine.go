@@ -93,9 +93,10 @@ func (m machine) definition() definition {
 	return d
 }
 
-// reserved are the errors that are the machine's own word. Out of the job's task they would
-// end a run that failed as Succeeded, or as Replaced.
-var reserved = []string{schema.ErrorFinished, schema.ErrorStop, schema.ErrorLeaseLost, schema.ErrorMaxRunTime}
+// reserved are the errors that are the machine's own word: out of the job's task it would end
+// a run that failed as Succeeded. Cronfence.Stop, LeaseLost and MaxRunTime are the job's words
+// too: with them it says that it ended because it was asked to, as package job does.
+var reserved = []string{schema.ErrorFinished}
 
 const reservedComment = "The job itself failed with an error name that is this machine's own"
 

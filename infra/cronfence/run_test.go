@@ -87,9 +87,9 @@ func TestEveryEndIsSettledAsWhatItWas(t *testing.T) {
 		"error of its own":  {both, answers{"Run": {err: "OutOfStock"}}, "OutOfStock", "OutOfStock", time.Second, map[string]int{"Run": 1}},
 		"service error":     {both, answers{"Run": {err: "Lambda.ServiceException"}}, "Lambda.ServiceException", "Lambda.ServiceException", time.Second, map[string]int{"Run": 1}},
 		"finished by name":  {both, answers{"Run": {err: "Cronfence.Finished"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Cronfence Settle": 0}},
-		"stopped by name":   {both, answers{"Run": {err: "Cronfence.Stop"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Run": 1}},
-		"lost by name":      {both, answers{"Run": {err: "Cronfence.LeaseLost"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Run": 1}},
-		"timed out by name": {both, answers{"Run": {err: "Cronfence.MaxRunTime"}}, "Cronfence.ReservedError", "Cronfence.ReservedError", time.Second, map[string]int{"Run": 1}},
+		"stopped by name":   {both, answers{"Run": {err: "Cronfence.Stop"}}, "Cronfence.Stop", "Cronfence.Stop", time.Second, map[string]int{"Run": 1}},
+		"lost by name":      {both, answers{"Run": {err: "Cronfence.LeaseLost"}}, "Cronfence.LeaseLost", "Cronfence.LeaseLost", time.Second, map[string]int{"Run": 1}},
+		"timed out by name": {both, answers{"Run": {err: "Cronfence.MaxRunTime"}}, "Cronfence.MaxRunTime", "Cronfence.MaxRunTime", time.Second, map[string]int{"Run": 1}},
 		"throttled":         {both, answers{"Run": {err: "Lambda.TooManyRequestsException", times: 3}}, "", "", 15 * time.Second, map[string]int{"Run": 4}},
 		"hangs":             {both, answers{"Run": {takes: forever}}, "States.Timeout", "States.Timeout", 301 * time.Second, map[string]int{"Run": 1}},
 		"refused beat": {
@@ -173,7 +173,7 @@ func TestEveryEndOfAChainIsSettledAsWhatItWas(t *testing.T) {
 		// The CDK's own retries are the author's: they stand as they were written.
 		"retried":          {both, answers{"Call": {err: "Lambda.ServiceException", times: 2}}, "", 30 * time.Second, map[string]int{"Call": 3}},
 		"finished by name": {both, answers{"Call": {err: "Cronfence.Finished"}}, "Cronfence.ReservedError", time.Second, map[string]int{"Cronfence Settle": 0}},
-		"stopped by name":  {both, answers{"Call": {err: "Cronfence.Stop"}}, "Cronfence.ReservedError", time.Second, nil},
+		"stopped by name":  {both, answers{"Call": {err: "Cronfence.Stop"}}, "Cronfence.Stop", time.Second, nil},
 		"hangs, by its clock": {
 			both[1:], answers{"Call": {takes: forever}}, "Cronfence.MaxRunTime", 41 * time.Second, map[string]int{"Call": 1},
 		},

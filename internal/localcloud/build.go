@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -32,6 +33,9 @@ func (c *Cloud) build(a *assembly.Assembly) error {
 	if err := c.addJobs(a); err != nil {
 		return err
 	}
+	if err := c.serveTables(a, os.Environ()); err != nil {
+		return err
+	}
 	if err := c.addCommands(); err != nil {
 		return err
 	}
@@ -46,7 +50,11 @@ func (c *Cloud) build(a *assembly.Assembly) error {
 		t.jobs[m.name] = j
 		c.noteForeignWork(j, m)
 	}
-	return c.addFunctions(a)
+	if err := c.addFunctions(a); err != nil {
+		return err
+	}
+	c.noteClock()
+	return nil
 }
 
 // addMachines reads the definitions. What cannot run and is no job's is only named: nobody
@@ -168,7 +176,7 @@ func (c *Cloud) addCommands() error {
 			return c.unknownJob(name)
 		}
 		j.command = "command of " + name
-		h := &command.Handler{Job: name, Line: c.config.Exec[name], Out: c.config.Out}
+		h := &command.Handler{Job: name, Line: c.config.Exec[name], Env: commandEnv(os.Environ(), c.tables.URL()), Out: c.config.Out}
 		if err := c.lambda.Add(lambdaapi.Function{Name: j.command, Handler: h.Handle, Stoppable: true}); err != nil {
 			return err
 		}
@@ -247,6 +255,7 @@ func (c *Cloud) addBuilt(f assembly.Function, machines []assembly.Machine) error
 		c.notices = append(c.notices, fmt.Sprintf("function %s does not run here: %v; give its job a command with --exec", f.ID, err))
 		return nil
 	}
+	c.processes = true
 	return c.lambda.Add(lambdaapi.Function{Name: f.Name, ARN: f.ARN, Timeout: f.Timeout, Program: program})
 }
 

@@ -8,8 +8,11 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+
 	"github.com/cronfence/cronfence/internal/localcloud/assembly"
 	"github.com/cronfence/cronfence/internal/localcloud/clock"
+	"github.com/cronfence/cronfence/internal/localcloud/dynamodbapi"
 	"github.com/cronfence/cronfence/internal/localcloud/fault"
 	"github.com/cronfence/cronfence/internal/localcloud/lambdaapi"
 	"github.com/cronfence/cronfence/pkg/guard"
@@ -43,8 +46,12 @@ type Cloud struct {
 	jobs    []*job
 	sweeps  []sweep
 	stores  map[string]*guard.Memory // by table
+	tables  *dynamodbapi.Server      // what jobs have for DynamoDB
+	dynamo  *dynamodb.Client         // speaks to it
 	notices []string
-	work    tracker
+	// processes says that functions run as built.
+	processes bool
+	work      tracker
 
 	ctx  context.Context // ends what is in flight
 	quit context.CancelFunc
@@ -135,6 +142,9 @@ func (c *Cloud) Run(ctx context.Context) (*Report, error) {
 func (c *Cloud) Close() error {
 	c.faults.Close()
 	c.quit()
+	if c.tables != nil { // after all that speaks to it
+		defer c.tables.Close()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeGrace)
 	defer cancel()
 	if err := c.lambda.Close(ctx); err != nil {

@@ -10,6 +10,9 @@
 // stand in for it. Nothing that runs here gets the caller's AWS credentials unless an
 // emulator is meant; a command is the user's own and gets the user's environment.
 //
+// What jobs do in DynamoDB - read their guard, check it in a transaction, keep notes, write
+// items of their own - they do in one of the local cloud's (package dynamodbapi).
+//
 // Time is the local cloud's own (package clock): schedules, waits, leases and function
 // timeouts all go by it.
 package localcloud

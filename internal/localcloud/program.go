@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -41,7 +40,7 @@ func (c *Cloud) programOf(f assembly.Function) (*lambdaapi.Program, error) {
 	if err := checkArchitecture(file); err != nil {
 		return nil, err
 	}
-	return &lambdaapi.Program{Path: file, Dir: dir, Env: functionEnv(os.Environ(), f, dir), Out: c.config.Out}, nil
+	return &lambdaapi.Program{Path: file, Dir: dir, Env: append(functionEnv(os.Environ(), f, dir), endpointVariable+"="+c.tables.URL()), Out: c.config.Out}, nil
 }
 
 var elfMachines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
@@ -65,10 +64,7 @@ func checkArchitecture(file string) error {
 // that an emulator is meant.
 func functionEnv(caller []string, f assembly.Function, dir string) []string {
 	var env []string
-	emulated := slices.ContainsFunc(caller, func(v string) bool {
-		endpoint, ok := strings.CutPrefix(v, "AWS_ENDPOINT_URL=")
-		return ok && endpoint != ""
-	})
+	emulated := variable(caller, emulatorVariable) != ""
 	for _, v := range caller {
 		name, _, _ := strings.Cut(v, "=")
 		switch {
@@ -78,7 +74,7 @@ func functionEnv(caller []string, f assembly.Function, dir string) []string {
 		}
 	}
 	if !emulated {
-		env = append(env, "AWS_ACCESS_KEY_ID=local", "AWS_SECRET_ACCESS_KEY=local", "AWS_SESSION_TOKEN=local",
+		env = append(env, "AWS_ACCESS_KEY_ID="+worthless, "AWS_SECRET_ACCESS_KEY="+worthless, "AWS_SESSION_TOKEN="+worthless,
 			"AWS_REGION="+assembly.Region, "AWS_DEFAULT_REGION="+assembly.Region, "HOME="+os.TempDir())
 	}
 	env = append(env,
@@ -90,4 +86,11 @@ func functionEnv(caller []string, f assembly.Function, dir string) []string {
 		env = append(env, name+"="+value)
 	}
 	return env
+}
+
+// noteClock says what no process can be spared: it does not know the local cloud's time.
+func (c *Cloud) noteClock() {
+	if speed := c.config.Speed; speed != 1 && (c.processes || len(c.config.Exec) > 0) {
+		c.notices = append(c.notices, fmt.Sprintf("functions as built and commands go by this machine's clock: at %v times its speed their deadlines and budgets do not fit", speed))
+	}
 }

@@ -22,10 +22,14 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
-// TestMain is also the bootstrap of the user's function in these tests.
+// TestMain is also the bootstrap of the users' functions, and their command, in these tests.
 func TestMain(m *testing.M) {
 	if os.Getenv("USERS_FUNCTION") != "" {
 		lambda.Start(usersFunction)
+	}
+	if os.Getenv("AUTHORS_JOB") != "" {
+		authorsJob()
+		return
 	}
 	goleak.VerifyTestMain(m)
 }

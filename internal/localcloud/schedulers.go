@@ -1,6 +1,7 @@
 package localcloud
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/job/notes"
 )
 
 // Scheduler is one of the assembly's schedulers as a person operates it: past its functions,
@@ -17,6 +19,8 @@ type Scheduler struct {
 	Name   string
 	Engine *engine.Engine
 	Specs  []schema.Spec // of its jobs, as deployed
+	// Notes reads what the runs of a tick noted of their progress.
+	Notes func(ctx context.Context, job, tick string) ([]notes.Note, error)
 }
 
 // Schedulers are the assembly's, by name.
@@ -29,7 +33,7 @@ func (c *Cloud) Schedulers() ([]Scheduler, error) {
 		}
 		at, found := slices.BinarySearchFunc(all, j.scheduler, func(s Scheduler, name string) int { return strings.Compare(s.Name, name) })
 		if !found {
-			all = slices.Insert(all, at, Scheduler{Name: j.scheduler, Engine: c.engine(j)})
+			all = slices.Insert(all, at, Scheduler{Name: j.scheduler, Engine: c.engine(j), Notes: c.notesOf(j.table)})
 		}
 		all[at].Specs = append(all[at].Specs, ev.Spec)
 	}

@@ -24,7 +24,7 @@ func app(resources string) fstest.MapFS {
 }
 
 const (
-	table    = `"T":{"Type":"AWS::DynamoDB::Table","Properties":{"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
+	table = `"T":{"Type":"AWS::DynamoDB::Table","Properties":{"KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"sk","KeyType":"RANGE"}],
 		"AttributeDefinitions":[{"AttributeName":"sk","AttributeType":"N"},{"AttributeName":"pk","AttributeType":"S"}]}}`
 	function = `"F":{"Type":"AWS::Lambda::Function","Metadata":{"cronfence:go-package":"x/y"},"Properties":{"Timeout":15,
 		"Environment":{"Variables":{"TABLE":{"Ref":"T"},"ARN":{"Fn::GetAtt":["T","Arn"]}}}}}`

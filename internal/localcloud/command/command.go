@@ -7,7 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -27,6 +27,7 @@ const ErrorFailed = "Command.Failed"
 type Handler struct {
 	Job  string
 	Line string        // for the shell
+	Env  []string      // all of it but the run object
 	Out  io.Writer     // the command's output and errors, each line with the job's name
 	Wait time.Duration // the grace; 0 means process.Grace
 }
@@ -34,7 +35,7 @@ type Handler struct {
 // Handle is the Lambda handler.
 func (h *Handler) Handle(ctx context.Context, run json.RawMessage) (any, error) {
 	err := process.Run(ctx, process.Program{
-		Path: "/bin/sh", Args: []string{"-c", h.Line}, Env: append(os.Environ(), RunVariable+"="+string(run)),
+		Path: "/bin/sh", Args: []string{"-c", h.Line}, Env: append(slices.Clone(h.Env), RunVariable+"="+string(run)),
 		Out: h.Out, Prefix: "[" + h.Job + "] ", Grace: h.Wait,
 	})
 	switch {

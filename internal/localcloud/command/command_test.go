@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func run(ctx context.Context, t *testing.T, line string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	h := &Handler{Job: "cleanup", Line: line, Out: &out, Wait: 300 * time.Millisecond}
+	h := &Handler{Job: "cleanup", Line: line, Env: os.Environ(), Out: &out, Wait: 300 * time.Millisecond}
 	_, err := h.Handle(ctx, json.RawMessage(`{"job":"cleanup"}`))
 	return out.String(), err
 }

@@ -1,14 +1,14 @@
 package schema
 
 // Error names that a guarded run ends with. The heartbeat function returns the first
-// three as the error types of its Lambda response.
+// three as the error types of its Lambda response, and so may the job's own work.
 const (
 	ErrorStop       = "Cronfence.Stop"       // asked to stop for a newer tick
 	ErrorLeaseLost  = "Cronfence.LeaseLost"  // the guard is no longer this run's
 	ErrorMaxRunTime = "Cronfence.MaxRunTime" // the run had its maximum run time
 	ErrorReleased   = "Cronfence.Released"   // a person released its guard by force
 	ErrorFinished   = "Cronfence.Finished"   // the job's branch is done; ends the heartbeat's
-	// ErrorReserved stands for one of these when it is the job's own task that returned it.
+	// ErrorReserved stands for ErrorFinished when it is the job's own task that returned it.
 	ErrorReserved = "Cronfence.ReservedError"
 )
 
