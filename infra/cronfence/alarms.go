@@ -8,6 +8,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // JobAlarms says which alarms a job has, and when they go off. The zero value is all four
@@ -193,14 +195,12 @@ func newAlarm(scope constructs.Construct, id string, topic awssns.ITopic, props 
 // alarmName is unique in an account: neither a scheduler's name nor a job's has a slash, and
 // a scheduler's own alarms have a part less. The topics' policies match its beginning.
 func alarmName(scheduler string, parts ...string) string {
-	name := alarmPrefix + scheduler
+	name := schema.AlarmPrefix + scheduler
 	for _, part := range parts {
 		name += "/" + part
 	}
 	return name
 }
-
-const alarmPrefix = "cronfence/"
 
 func orNumber(n, byDefault float64) float64 {
 	if n == 0 {

@@ -176,7 +176,9 @@ func (c *Cloud) addCommands() error {
 			return c.unknownJob(name)
 		}
 		j.command = "command of " + name
-		h := &command.Handler{Job: name, Line: c.config.Exec[name], Env: commandEnv(os.Environ(), c.tables.URL()), Out: c.config.Out}
+		h := &command.Handler{
+			Job: name, Line: c.config.Exec[name], Env: commandEnv(os.Environ(), c.tables.URL()), Out: workWriter{c.config.Out, c.lines, name, []string{name}},
+		}
 		if err := c.lambda.Add(lambdaapi.Function{Name: j.command, Handler: h.Handle, Stoppable: true}); err != nil {
 			return err
 		}
@@ -255,8 +257,22 @@ func (c *Cloud) addBuilt(f assembly.Function, machines []assembly.Machine) error
 		c.notices = append(c.notices, fmt.Sprintf("function %s does not run here: %v; give its job a command with --exec", f.ID, err))
 		return nil
 	}
+	program.Out = workWriter{c.config.Out, c.lines, f.Name, c.jobsOf(f, machines)}
 	c.processes = true
 	return c.lambda.Add(lambdaapi.Function{Name: f.Name, ARN: f.ARN, Timeout: f.Timeout, Program: program})
+}
+
+// jobsOf are the jobs whose machines call the function.
+func (c *Cloud) jobsOf(f assembly.Function, machines []assembly.Machine) []string {
+	var names []string
+	for _, m := range machines {
+		for _, j := range c.jobs {
+			if j.machineARN == m.ARN && strings.Contains(m.Definition, f.ARN) {
+				names = append(names, j.name)
+			}
+		}
+	}
+	return names
 }
 
 // replaced tells whether commands stand in for the function wherever it is called.

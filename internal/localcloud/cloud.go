@@ -39,6 +39,7 @@ type Cloud struct {
 	config  Config
 	clock   *clock.Clock
 	journal *journal
+	lines   *lines
 	lambda  *lambdaapi.Server
 	states  *stepFunctions
 	faults  *fault.Set
@@ -68,7 +69,8 @@ func New(config Config) (*Cloud, error) {
 		return nil, config.in(err)
 	}
 	c := &Cloud{config: config, clock: clock.New(config.Start, config.Speed), stores: map[string]*guard.Memory{}, notices: a.Notices}
-	c.journal = &journal{out: config.Log, now: c.clock.Now}
+	c.lines = &lines{now: c.clock.Now}
+	c.journal = &journal{out: config.Log, now: c.clock.Now, lines: c.lines}
 	c.ctx, c.quit = context.WithCancel(context.Background())
 	c.faults = c.newFaults()
 	if c.lambda, err = lambdaapi.NewServer(c.clock); err != nil {

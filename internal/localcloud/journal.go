@@ -21,6 +21,7 @@ type journal struct {
 	out   io.Writer
 	now   func() time.Time
 	width int // of the longest job name
+	lines *lines
 }
 
 // line is what is read of a function's log line.
@@ -91,6 +92,9 @@ func seconds(s float64) time.Duration {
 }
 
 func (j *journal) show(job, tick, what, detail string) {
+	if j.lines != nil {
+		j.lines.add(job, ownSource, strings.Join(strings.Fields(tick+" "+what+" "+detail), " "))
+	}
 	text := fmt.Sprintf("%s  %-*s  %-20s  %-9s  %s", j.now().UTC().Format(time.TimeOnly), j.width, job, tick, what, detail)
 	j.print(strings.TrimRight(text, " "))
 }

@@ -8,20 +8,25 @@ import (
 
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // Pause implements Operator.
 func (d *Direct) Pause(ctx context.Context, r PauseRequest) (Status, error) {
-	p := guard.Pause{By: r.By, Why: r.Reason}
-	if r.For > 0 {
-		p.Until = d.now().Add(r.For)
-	}
-	g, err := d.Engine.Pause(ctx, r.Job, p)
+	g, err := d.Engine.Pause(ctx, r.Job, pauseOf(r, d.now()))
 	if err != nil {
 		return Status{}, d.explain(ctx, err)
 	}
 	return d.status(ctx, g)
+}
+
+func pauseOf(r PauseRequest, now guard.Millis) guard.Pause {
+	p := guard.Pause{By: r.By, Why: r.Reason, At: now}
+	if r.For > 0 {
+		p.Until = now.Add(r.For)
+	}
+	return p
 }
 
 // Resume implements Operator.
@@ -44,12 +49,8 @@ func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, 
 	sending, cancel := d.sending(ctx)
 	g, _, err := d.Engine.Release(sending, r.Job, r.By, r.Reason)
 	cancel()
-	var refused *guard.Refusal
-	if errors.As(err, &refused) && draining(g, d.now()) {
-		err = refusal("the guard of job %s is not held: work of its last run may go on until %s, and nothing can cut that short", r.Job, g.DrainUntil)
-	}
 	if err != nil {
-		return ReleaseResult{}, d.explain(ctx, err)
+		return ReleaseResult{}, d.explain(ctx, notHeld(g, d.now(), err))
 	}
 	s, err := d.status(ctx, g)
 	if err != nil {
@@ -72,6 +73,15 @@ func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, 
 	return res, nil
 }
 
+// notHeld says of a guard that nobody holds what is to be said besides.
+func notHeld(g guard.Guard, now guard.Millis, err error) error {
+	var refused *guard.Refusal
+	if errors.As(err, &refused) && draining(g, now) {
+		return refusal("the guard of job %s is not held: work of its last run may go on until %s, and nothing can cut that short", g.Job, g.DrainUntil)
+	}
+	return err
+}
+
 // Run implements Operator.
 func (d *Direct) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	g, err := d.guardOf(ctx, r.Job)
@@ -82,12 +92,11 @@ func (d *Direct) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	if err != nil {
 		return RunResult{}, err
 	}
-	var tick string
-	sending, cancel := d.sending(ctx)
-	defer cancel()
-	res, err := d.Engine.Run(sending, r.Job, why, func(delivery *guard.Delivery) {
-		delivery.Overlap, tick = r.Overlap, delivery.Tick
-	})
+	res, tick, err := d.deliverManual(ctx, r, why)
+	for tries := 1; err == nil && res.Verdict == guard.Duplicate && tries < 3; tries++ {
+		time.Sleep(time.Millisecond) // the id of a manual run is a millisecond, and somebody else's run has this one
+		res, tick, err = d.deliverManual(ctx, r, why)
+	}
 	if err != nil {
 		return RunResult{}, d.notDelivered(ctx, r.Job, tick, err)
 	}
@@ -101,6 +110,16 @@ func (d *Direct) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 		}
 	}
 	return d.runResult(ctx, row, res.Sent, r.Overlap)
+}
+
+// deliverManual delivers a run that is asked for now.
+func (d *Direct) deliverManual(ctx context.Context, r RunRequest, why string) (res engine.Result, tick string, err error) {
+	sending, cancel := d.sending(ctx)
+	defer cancel()
+	res, err = d.Engine.Run(sending, r.Job, why, func(delivery *guard.Delivery) {
+		delivery.Overlap, tick = r.Overlap, delivery.Tick
+	})
+	return res, tick, err
 }
 
 // whyRun is what the record says of a manual run, and refuses what no override can do.
@@ -207,4 +226,28 @@ func advice(row guard.Row, g guard.Guard, overlap *policy.Overlap) string {
 	default:
 		return fmt.Sprintf("run it again after its end, see `cronfence status %s`", row.Job)
 	}
+}
+
+// PausedText says what a pause came to, in a line.
+func PausedText(s Status) string {
+	text := fmt.Sprintf("%s is paused", s.Job.Job)
+	if p := s.Paused; p != nil && !p.Until.IsZero() {
+		text += " until " + schema.TickID(p.Until)
+	}
+	if h := s.Holder; h != nil {
+		text += fmt.Sprintf("; run %s goes on", h.Run)
+	}
+	if w := s.Waiting; w != nil {
+		text += fmt.Sprintf("; tick %s, which waits, will be skipped", w.Tick)
+	}
+	return text
+}
+
+// ResumedText says what the end of a pause came to, in a line.
+func ResumedText(s Status) string {
+	text := fmt.Sprintf("%s is resumed", s.Job.Job)
+	if !s.NextTick.IsZero() {
+		text += "; its next tick is " + schema.TickID(s.NextTick)
+	}
+	return text
 }

@@ -15,7 +15,8 @@ import (
 type Direct struct {
 	Name   string // the scheduler's
 	Engine *engine.Engine
-	Notes  Notes // nil where there are none
+	Notes  Notes        // nil where there are none
+	Around Surroundings // needed by Doctor and Logs alone
 }
 
 var _ Operator = (*Direct)(nil)
@@ -78,7 +79,7 @@ func (d *Direct) Status(ctx context.Context, job string) (Status, error) {
 
 func (d *Direct) status(ctx context.Context, g guard.Guard) (Status, error) {
 	s := statusOf(viewOf(d.Name, g, d.now()), g)
-	for e, err := range d.history(ctx, g, 0, recent) {
+	for e, err := range d.history(ctx, g, 0, recent, "") {
 		if err != nil {
 			return Status{}, err
 		}

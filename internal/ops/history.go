@@ -27,7 +27,7 @@ func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 		if q.Last > 0 {
 			since = max(since, d.now().Add(-q.Last))
 		}
-		for e, err := range d.history(ctx, g, since, historyPage) {
+		for e, err := range d.history(ctx, g, since, historyPage, q.Kind) {
 			if err == nil && q.Outcome != "" && e.Outcome != q.Outcome {
 				continue
 			}
@@ -40,14 +40,19 @@ func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 
 // history yields everything on record of a job since an instant, newest first by planned
 // time. Each kind of tick has ids of its own, ordered by time, so there is one sequence of
-// each to merge.
-func (d *Direct) history(ctx context.Context, g guard.Guard, since guard.Millis, page int) iter.Seq2[Entry, error] {
-	return merged(
-		d.scheduled(ctx, g.Job, since, page),
-		d.ofKind(ctx, g.Job, guard.Manual, since, page),
-		d.ofKind(ctx, g.Job, guard.Backfill, since, page),
-		d.ofKind(ctx, g.Job, guard.CatchUp, since, page),
-	)
+// each to merge. Kinds that are not asked for are not read; none given is all.
+func (d *Direct) history(ctx context.Context, g guard.Guard, since guard.Millis, page int, kind guard.Kind) iter.Seq2[Entry, error] {
+	var sequences []iter.Seq2[Entry, error]
+	for _, k := range Kinds {
+		switch {
+		case kind != "" && kind != k:
+		case k == guard.Scheduled:
+			sequences = append(sequences, d.scheduled(ctx, g.Job, since, page))
+		default:
+			sequences = append(sequences, d.ofKind(ctx, g.Job, k, since, page))
+		}
+	}
+	return merged(sequences...)
 }
 
 // scheduled yields planned ticks and, between them, the gaps. A page of ticks spans a range of
@@ -210,3 +215,6 @@ var Outcomes = []guard.Outcome{
 	guard.Succeeded, guard.Failed, guard.TimedOut, guard.Aborted, guard.Replaced, guard.LeaseLost, guard.Skipped,
 	guard.Coalesced, guard.Expired, guard.Missed, guard.Abandoned, guard.Running, guard.Queued,
 }
+
+// Kinds are all kinds of ticks, for --kind.
+var Kinds = []guard.Kind{guard.Scheduled, guard.Manual, guard.Backfill, guard.CatchUp}

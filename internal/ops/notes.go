@@ -49,7 +49,7 @@ func (x *Explanation) addNotes(found []notes.Note, err error) {
 		return
 	}
 	for _, n := range found {
-		n.Name, n.Run, n.Text = printable(n.Name), printable(n.Run), printableLines(n.Text)
+		n.Name, n.Run, n.Text = Printable(n.Name), Printable(n.Run), printableLines(n.Text)
 		x.Notes = append(x.Notes, n)
 		by := ""
 		if x.Entry != nil && n.Run != x.Entry.Run {
@@ -59,9 +59,9 @@ func (x *Explanation) addNotes(found []notes.Note, err error) {
 	}
 }
 
-// printable makes text that others wrote fit to be shown in one line of a terminal: blanks for
+// Printable makes text that others wrote fit to be shown in one line of a terminal: blanks for
 // line ends and tabs, U+FFFD for all else that is no visible character.
-func printable(text string) string {
+func Printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsPrint(r):
@@ -79,7 +79,7 @@ func printableLines(text string) string {
 	for i, line := range lines {
 		cells := strings.Split(line, "\t")
 		for j := range cells {
-			cells[j] = printable(cells[j])
+			cells[j] = Printable(cells[j])
 		}
 		lines[i] = strings.Join(cells, "\t")
 	}

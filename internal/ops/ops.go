@@ -41,6 +41,16 @@ type Operator interface {
 	Resume(ctx context.Context, job string) (Status, error)
 	// Release stops whoever holds the guard and frees it once that run has ended.
 	Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, error)
+	// Backfill has planned ticks of the past run one at a time, planned ones first. It returns
+	// once that is on the guard: it needs nobody to go on.
+	Backfill(ctx context.Context, r BackfillRequest) (BackfillResult, error)
+	// Preview says what an act would do now, and changes nothing. What would be refused is.
+	Preview(ctx context.Context, a Act) (Preview, error)
+
+	// Logs are the lines of a run.
+	Logs(ctx context.Context, q LogQuery) (Logs, error)
+	// Doctor finds what is stuck, orphaned or misconfigured.
+	Doctor(ctx context.Context) (Diagnosis, error)
 }
 
 // HistoryQuery selects ticks of a job. The zero values select all of them.
@@ -49,6 +59,7 @@ type HistoryQuery struct {
 	Since   time.Time     // planned at or after
 	Last    time.Duration // planned within so long before now
 	Outcome guard.Outcome // with this outcome only
+	Kind    guard.Kind    // of this kind only
 }
 
 // ReportQuery selects a job's week.

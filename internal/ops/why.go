@@ -58,7 +58,7 @@ func ParseTick(s string) (string, error) {
 func (d *Direct) Why(ctx context.Context, job, tick string) (Explanation, error) {
 	x, err := d.why(ctx, job, tick)
 	for i := range x.Sentences {
-		x.Sentences[i] = printable(x.Sentences[i])
+		x.Sentences[i] = Printable(x.Sentences[i])
 	}
 	return x, err
 }

@@ -1,4 +1,5 @@
-// Package awsops finds the records of a deployed scheduler, with reading calls alone.
+// Package awsops finds a deployed scheduler, its records and what stands around them, with
+// reading calls alone.
 //
 // A scheduler's group of schedules is called after it and carries the name of its table in a
 // tag, so the command line needs scheduler:ListScheduleGroups and, on that group,
@@ -49,7 +50,7 @@ func Open(ctx context.Context, name string, observe engine.Observer) (*ops.Direc
 		return nil, err
 	}
 	table := dynamodb.NewFromConfig(cfg)
-	return &ops.Direct{Name: found.Name, Notes: notesIn(table, found.Table), Engine: &engine.Engine{
+	return &ops.Direct{Name: found.Name, Notes: notesIn(table, found.Table), Around: newAround(cfg, found), Engine: &engine.Engine{
 		Store:    dynamo.New(table, found.Table),
 		Machines: awssfn.New(sfn.NewFromConfig(cfg)),
 		Now:      time.Now, NewToken: rand.Text, Timeout: engine.CommandLineTimeout, Observe: observe,

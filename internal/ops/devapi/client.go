@@ -85,6 +85,9 @@ func (c *Client) History(ctx context.Context, q ops.HistoryQuery) iter.Seq2[ops.
 	if q.Outcome != "" {
 		v.Set("outcome", string(q.Outcome))
 	}
+	if q.Kind != "" {
+		v.Set("kind", string(q.Kind))
+	}
 	return follow[ops.Entry](ctx, c, c.jobPath(q.Job, "history")+"?"+v.Encode())
 }
 
@@ -121,6 +124,30 @@ func (c *Client) Pause(ctx context.Context, r ops.PauseRequest) (ops.Status, err
 // Resume implements ops.Operator.
 func (c *Client) Resume(ctx context.Context, job string) (ops.Status, error) {
 	return call[ops.Status](ctx, c, http.MethodPost, c.jobPath(job, "resume"), resumption{})
+}
+
+// Backfill implements ops.Operator.
+func (c *Client) Backfill(ctx context.Context, r ops.BackfillRequest) (ops.BackfillResult, error) {
+	return call[ops.BackfillResult](ctx, c, http.MethodPost, c.jobPath(r.Job, "backfill"), r)
+}
+
+// Preview implements ops.Operator.
+func (c *Client) Preview(ctx context.Context, a ops.Act) (ops.Preview, error) {
+	return call[ops.Preview](ctx, c, http.MethodPost, c.jobPath(a.Job, "preview"), a)
+}
+
+// Logs implements ops.Operator.
+func (c *Client) Logs(ctx context.Context, q ops.LogQuery) (ops.Logs, error) {
+	v := url.Values{"group": q.Groups}
+	if q.Tick != "" {
+		v.Set("tick", q.Tick)
+	}
+	return call[ops.Logs](ctx, c, http.MethodGet, c.jobPath(q.Job, "logs")+"?"+v.Encode(), nil)
+}
+
+// Doctor implements ops.Operator.
+func (c *Client) Doctor(ctx context.Context) (ops.Diagnosis, error) {
+	return call[ops.Diagnosis](ctx, c, http.MethodGet, c.base+"/doctor", nil)
 }
 
 // Release implements ops.Operator.

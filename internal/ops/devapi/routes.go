@@ -27,7 +27,7 @@ func routes(operators map[string]ops.Operator, f Faults) http.Handler {
 	for _, endpoints := range []map[string]endpoint{looking, acting} {
 		for pattern, answer := range endpoints {
 			method, path, _ := strings.Cut(pattern, " ")
-			mux.HandleFunc(method+" "+prefix+"/{scheduler}/jobs"+path, func(w http.ResponseWriter, r *http.Request) {
+			mux.HandleFunc(method+" "+prefix+"/{scheduler}"+path, func(w http.ResponseWriter, r *http.Request) {
 				op, known := operators[r.PathValue("scheduler")]
 				err := error(badRequest{fmt.Errorf("scheduler %q is not in the local cloud", r.PathValue("scheduler"))})
 				if known {
@@ -47,48 +47,64 @@ type endpoint func(op ops.Operator, w http.ResponseWriter, r *http.Request) erro
 
 // looking are the endpoints that change nothing.
 var looking = map[string]endpoint{
-	"GET ": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	"GET /doctor": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		return answer(w)(op.Doctor(r.Context()))
+	},
+	"GET /jobs": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		stream(w, op.Jobs(r.Context()))
 		return nil
 	},
-	"GET /{job}/history": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	"GET /jobs/{job}/history": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		q, err := historyQuery(r.PathValue("job"), r.URL.Query())
 		if err == nil {
 			stream(w, op.History(r.Context(), q))
 		}
 		return err
 	},
-	"GET /{job}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	"GET /jobs/{job}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Status(r.Context(), r.PathValue("job")))
 	},
-	"GET /{job}/report": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	"GET /jobs/{job}/report": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		q := ops.ReportQuery{Job: r.PathValue("job"), Full: r.URL.Query().Get("full") == "true"}
 		return answer(w)(op.Report(r.Context(), q))
 	},
-	"GET /{job}/ticks/{tick}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		"GET /jobs/{job}/ticks/{tick}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Tick(r.Context(), r.PathValue("job"), r.PathValue("tick")))
 	},
-	"GET /{job}/ticks/{tick}/why": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	"GET /jobs/{job}/ticks/{tick}/why": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Why(r.Context(), r.PathValue("job"), r.PathValue("tick")))
+	},
+	"GET /jobs/{job}/logs": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+		v := r.URL.Query()
+		return answer(w)(op.Logs(r.Context(), ops.LogQuery{Job: r.PathValue("job"), Tick: v.Get("tick"), Groups: v["group"]}))
 	},
 }
 
 // acting are the endpoints that change something: type access asks more of their callers.
 var acting = map[string]endpoint{
-	"POST /{job}/run": act(func(ctx context.Context, op ops.Operator, job string, q ops.RunRequest) (any, error) {
+	"POST /jobs/{job}/run": act(func(ctx context.Context, op ops.Operator, job string, q ops.RunRequest) (any, error) {
 		q.Job = job
 		return op.Run(ctx, q)
 	}),
-	"POST /{job}/pause": act(func(ctx context.Context, op ops.Operator, job string, q ops.PauseRequest) (any, error) {
+	"POST /jobs/{job}/pause": act(func(ctx context.Context, op ops.Operator, job string, q ops.PauseRequest) (any, error) {
 		q.Job = job
 		return op.Pause(ctx, q)
 	}),
-	"POST /{job}/resume": act(func(ctx context.Context, op ops.Operator, job string, _ resumption) (any, error) {
+	"POST /jobs/{job}/resume": act(func(ctx context.Context, op ops.Operator, job string, _ resumption) (any, error) {
 		return op.Resume(ctx, job)
 	}),
-	"POST /{job}/release": act(func(ctx context.Context, op ops.Operator, job string, q ops.ReleaseRequest) (any, error) {
+	"POST /jobs/{job}/release": act(func(ctx context.Context, op ops.Operator, job string, q ops.ReleaseRequest) (any, error) {
 		q.Job = job
 		return op.Release(ctx, q)
+	}),
+	"POST /jobs/{job}/backfill": act(func(ctx context.Context, op ops.Operator, job string, q ops.BackfillRequest) (any, error) {
+		q.Job = job
+		return op.Backfill(ctx, q)
+	}),
+	// It changes nothing, and is asked for by those who are about to.
+	"POST /jobs/{job}/preview": act(func(ctx context.Context, op ops.Operator, job string, q ops.Act) (any, error) {
+		q.Job = job
+		return op.Preview(ctx, q)
 	}),
 }
 
@@ -125,7 +141,7 @@ func answer(w http.ResponseWriter) func(v any, err error) error {
 
 // historyQuery reads a query string; the zero values select everything.
 func historyQuery(job string, v url.Values) (q ops.HistoryQuery, err error) {
-	q = ops.HistoryQuery{Job: job, Outcome: guard.Outcome(v.Get("outcome"))}
+	q = ops.HistoryQuery{Job: job, Outcome: guard.Outcome(v.Get("outcome")), Kind: guard.Kind(v.Get("kind"))}
 	if since := v.Get("since"); since != "" {
 		if q.Since, err = time.Parse(time.RFC3339, since); err != nil {
 			return q, badRequest{err}

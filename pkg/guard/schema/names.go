@@ -17,6 +17,9 @@ const GroupPrefix = "cronfence-"
 // whoever may list groups finds the records.
 const TagTable = "cronfence:table"
 
+// AlarmPrefix is what the names of all alarms begin with: the scheduler's name and a slash follow.
+const AlarmPrefix = "cronfence/"
+
 // maxScheduleName is EventBridge Scheduler's limit.
 const maxScheduleName = 64
 

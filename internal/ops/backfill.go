@@ -1,0 +1,133 @@
+package ops
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/engine"
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
+
+// BackfillRequest asks for planned ticks of the past to be run, one at a time, behind
+// everything else the job does.
+type BackfillRequest struct {
+	Job  string    `json:"-"`
+	From time.Time `json:"from"` // both included
+	To   time.Time `json:"to"`
+}
+
+// BackfillResult is a backfill that has been put on the guard.
+type BackfillResult struct {
+	Scheduler string    `json:"scheduler"`
+	Job       string    `json:"job"`
+	Ticks     int       `json:"ticks"`
+	First     time.Time `json:"first"` // planned tick
+	Last      time.Time `json:"last"`
+	Until     time.Time `json:"until"` // what has not run by then never does
+	Message   string    `json:"message"`
+}
+
+// backfill finds the planned ticks that a request means.
+func (d *Direct) backfill(g guard.Guard, r BackfillRequest) (BackfillResult, error) {
+	res := BackfillResult{Scheduler: d.Name, Job: r.Job}
+	now, from, to := d.now(), schema.MillisOf(r.From), schema.MillisOf(r.To)
+	switch {
+	case g.Spec == nil:
+		return res, fmt.Errorf("nothing is known of the schedule of %s yet", r.Job)
+	case from > to:
+		return res, fmt.Errorf("from %s to %s: must be in the order of time", from, to)
+	case to > now:
+		return res, fmt.Errorf("to %s: must be in the past: planned ticks come by themselves", to)
+	}
+	p, err := engine.PlannedBy(g)
+	if err != nil {
+		return res, err
+	}
+	if res.Ticks = p.Count(from-1, to); res.Ticks > 0 {
+		res.First, res.Last = p.Next(from-1).Time(), p.Prev(to+1).Time()
+	}
+	res.Until = now.Add(guard.BackfillWindow).Time()
+	res.Message = fmt.Sprintf("%d ticks of %s, from %s to %s, run one at a time, planned ticks first", res.Ticks, r.Job, schema.TickID(res.First), schema.TickID(res.Last))
+	if paused(g, now) {
+		res.Message += fmt.Sprintf("; the job is %s, and nothing of it runs until it is resumed", pauseText(*g.Paused))
+	}
+	return res, nil
+}
+
+// Backfill implements Operator.
+func (d *Direct) Backfill(ctx context.Context, r BackfillRequest) (BackfillResult, error) {
+	g, err := d.guardOf(ctx, r.Job)
+	if err != nil {
+		return BackfillResult{}, err
+	}
+	res, err := d.backfill(g, r)
+	if err != nil {
+		return res, err
+	}
+	sending, cancel := d.sending(ctx)
+	defer cancel()
+	_, res.Ticks, err = d.Engine.Backfill(sending, r.Job, schema.MillisOf(r.From), schema.MillisOf(r.To))
+	if err != nil {
+		return res, d.explain(ctx, err)
+	}
+	return res, nil
+}
+
+// BackfillProgress is how far a backfill has come.
+type BackfillProgress struct {
+	Done, Of int    // ticks that ended, ticks in all
+	Running  string // tick; empty between two runs
+	Over     bool
+}
+
+// WaitBackfill polls a backfill until nothing of it is left, reporting what changed, and
+// returns the outcomes of its ticks.
+func WaitBackfill(ctx context.Context, op Operator, b BackfillResult, report func(BackfillProgress), sleep func(context.Context, time.Duration) error) (map[guard.Outcome]int, error) {
+	var last BackfillProgress
+	for {
+		s, err := op.Status(ctx, b.Job)
+		if err != nil {
+			return nil, err
+		}
+		p := progressOf(b, s)
+		if p != last {
+			report(p)
+		}
+		if last = p; p.Over {
+			return outcomesOf(ctx, op, b)
+		}
+		if err := sleep(ctx, waitInterval); err != nil {
+			return nil, fmt.Errorf("wait for the backfill of %s, which goes on without this command: %w", b.Job, err)
+		}
+	}
+}
+
+func progressOf(b BackfillResult, s Status) BackfillProgress {
+	p := BackfillProgress{Done: b.Ticks, Of: b.Ticks, Over: true}
+	if l := s.Backlog; l != nil && l.Kind == guard.Backfill {
+		p.Done, p.Over = b.Ticks-l.Left, false
+	}
+	if h := s.Holder; h != nil {
+		if kind, at := guard.KindOf(h.Tick); kind == guard.Backfill && !at.Time().Before(b.First) && !at.Time().After(b.Last) {
+			p.Running, p.Over = h.Tick, false
+			p.Done--
+		}
+	}
+	return p
+}
+
+// outcomesOf counts the outcomes of a backfill's ticks.
+func outcomesOf(ctx context.Context, op Operator, b BackfillResult) (map[guard.Outcome]int, error) {
+	counts := map[guard.Outcome]int{}
+	for e, err := range op.History(ctx, HistoryQuery{Job: b.Job, Since: b.First, Kind: guard.Backfill}) {
+		if err != nil {
+			return nil, err
+		}
+		if !e.At.After(b.Last) {
+			counts[e.Outcome]++
+		}
+	}
+	return counts, nil
+}
