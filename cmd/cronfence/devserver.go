@@ -75,7 +75,7 @@ func operatorsOf(ctx context.Context, cloud *localcloud.Cloud) (map[string]ops.O
 	}
 	operators := map[string]ops.Operator{}
 	for _, s := range schedulers {
-		operators[s.Name] = &ops.Direct{Name: s.Name, Engine: s.Engine, Notes: s.Notes}
+		operators[s.Name] = &ops.Direct{Name: s.Name, Engine: s.Engine, Around: devAround{cloud, s.Specs}, Notes: s.Notes}
 		for _, spec := range s.Specs {
 			if err := s.Engine.Introduce(ctx, spec); err != nil {
 				return nil, fmt.Errorf("introduce job %s: %w", spec.Job, err)

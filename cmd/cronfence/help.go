@@ -24,6 +24,9 @@ func newHelpCommand() *cobra.Command {
 			of.InitDefaultHelpFlag() // else the help does not show it
 			return of.Help()
 		},
+		Long: "Shows what a verb does, what it takes and how it ends; without VERB, what verbs there are.",
+		Example: `  cronfence help
+  cronfence help backfill`,
 	}
 }
 

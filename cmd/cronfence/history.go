@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 )
 
 func newHistoryCommand() *cobra.Command {
-	var o operated
-	var since, outcome string
+	o := operated{lines: true}
+	var since, outcome, kind string
 	cmd := o.command("history JOB", "What a job's ticks did",
 		`Lists a job's ticks with their outcomes, the newest first by planned time, in UTC. Neighbouring
 ticks that never came are one line.
@@ -25,7 +26,7 @@ ratio, holder, error, cause, and of missed ticks from and count.`,
 		`  cronfence history cleanup --since 24h
   cronfence history cleanup --outcome Failed --json`,
 		func(cmd *cobra.Command, op ops.Operator, args []string) error {
-			q, err := historyQuery(args[0], since, outcome)
+			q, err := historyQuery(args[0], since, outcome, kind)
 			if err != nil {
 				return err
 			}
@@ -33,16 +34,20 @@ ratio, holder, error, cause, and of missed ticks from and count.`,
 		})
 	cmd.Flags().StringVar(&since, "since", "", "planned at or after this instant, RFC 3339, or within a duration before now, such as 24h")
 	cmd.Flags().StringVar(&outcome, "outcome", "", "with this outcome only, such as Failed or Skipped")
+	cmd.Flags().StringVar(&kind, "kind", "", "of this kind only: scheduled, manual, backfill or catchup")
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
-		_, err := historyQuery(args[0], since, outcome)
+		_, err := historyQuery(args[0], since, outcome, kind)
 		return err
 	}
 	return cmd
 }
 
 // historyQuery reads the flags.
-func historyQuery(job, since, outcome string) (ops.HistoryQuery, error) {
-	q := ops.HistoryQuery{Job: job}
+func historyQuery(job, since, outcome, kind string) (ops.HistoryQuery, error) {
+	q := ops.HistoryQuery{Job: job, Kind: guard.Kind(kind)}
+	if kind != "" && !slices.Contains(ops.Kinds, q.Kind) {
+		return q, usagef("--kind %q: must be scheduled, manual, backfill or catchup", kind)
+	}
 	if since != "" {
 		var err error
 		if q.Last, err = time.ParseDuration(since); err != nil || q.Last <= 0 {
@@ -85,7 +90,8 @@ func (o *operated) listHistory(cmd *cobra.Command, op ops.Operator, q ops.Histor
 }
 
 func newHistoryTable(out io.Writer) *columns {
-	return newColumns(out, "TICK", "OUTCOME", "DELAY", "RUN TIME", "RATIO", "WHY")
+	return newColumns(out, column{name: "TICK"}, column{name: "OUTCOME", colour: outcomeColour}, column{name: "DELAY", spare: 1},
+		column{name: "RUN TIME"}, column{name: "RATIO"}, column{name: "WHY"})
 }
 
 func historyCells(e ops.Entry) []string {

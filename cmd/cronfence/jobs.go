@@ -9,7 +9,7 @@ import (
 )
 
 func newJobsCommand() *cobra.Command {
-	var o operated
+	o := operated{lines: true}
 	return o.command("jobs", "All jobs and what each is doing",
 		`Lists the scheduler's jobs: whether a run holds the guard, since when, the last success and
 the next tick, in UTC.
@@ -23,7 +23,8 @@ lastSuccessAt, nextTick.`,
 }
 
 func (o *operated) listJobs(cmd *cobra.Command, op ops.Operator) error {
-	table := newColumns(cmd.OutOrStdout(), "JOB", "STATE", "SINCE", "TICK", "LAST SUCCESS", "NEXT TICK", "SCHEDULE")
+	table := newColumns(cmd.OutOrStdout(), column{name: "JOB"}, column{name: "STATE", colour: stateColour}, column{name: "SINCE", spare: 2},
+		column{name: "TICK", spare: 4}, column{name: "LAST SUCCESS", spare: 1}, column{name: "NEXT TICK"}, column{name: "SCHEDULE", spare: 3})
 	for j, err := range op.Jobs(cmd.Context()) {
 		if err != nil {
 			return err

@@ -22,7 +22,8 @@ import (
 // operated is what the verbs share that operate a scheduler: where it is, and how to answer.
 type operated struct {
 	scheduler, dev string
-	json           bool
+	json, dryRun   bool
+	lines          bool // --json writes JSON Lines
 }
 
 // whereHelp ends the help of every such verb.
@@ -37,35 +38,93 @@ AWS_ENDPOINT_URL work as everywhere. With --dev it is that of a running ` + "`cr
 // scheduler. What is wrong with its flags belongs into PreRunE: it is said before the
 // scheduler is looked for.
 func (o *operated) command(use, short, long, example string, do func(cmd *cobra.Command, op ops.Operator, args []string) error) *cobra.Command {
-	names := strings.Fields(use)[1:]
+	names := argumentsOf(use)
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long + whereHelp, Example: example,
 		Args: func(cmd *cobra.Command, args []string) error { return checkArgs(cmd, names, args) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			op, err := o.open(cmd.Context(), cmd.ErrOrStderr())
-			if err != nil {
-				return err
+			work := func() error {
+				op, err := o.open(cmd.Context(), cmd.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				return do(cmd, op, args)
 			}
-			return do(cmd, op, args)
+			if o.json && !o.lines {
+				return documented(cmd, work)
+			}
+			return work()
 		},
 	}
-	cmd.Flags().StringVar(&o.scheduler, "scheduler", "", "name of the scheduler (default: the only one in the account and Region)")
-	cmd.Flags().StringVar(&o.dev, "dev", "", "URL of a running `cronfence dev`, such as http://127.0.0.1:7171")
+	cmd.Flags().StringVar(&o.scheduler, "scheduler", "", "`NAME` of the scheduler (default: the only one in the account and Region)")
+	cmd.Flags().StringVar(&o.dev, "dev", "", "`URL` of a running cronfence dev, such as http://127.0.0.1:7171")
 	cmd.Flags().BoolVar(&o.json, "json", false, "write JSON")
 	return cmd
 }
 
+// argument is one that a verb takes.
+type argument struct {
+	name               string
+	optional, repeated bool
+}
+
+// argumentsOf reads them from a verb's use: "logs JOB [TICK]", "pause JOB...".
+func argumentsOf(use string) []argument {
+	var all []argument
+	for _, word := range strings.Fields(use)[1:] {
+		a := argument{name: strings.Trim(word, "[].")}
+		a.optional, a.repeated = strings.HasPrefix(word, "["), strings.HasSuffix(word, "...")
+		all = append(all, a)
+	}
+	return all
+}
+
 // checkArgs refuses arguments other than those named, and names that no job can have.
-func checkArgs(cmd *cobra.Command, names, args []string) error {
-	switch {
-	case len(args) < len(names):
-		return usagef("%s is missing; see `%s --help`", names[len(args)], cmd.CommandPath())
-	case len(args) > len(names):
-		return usagef("unexpected argument %q; see `%s --help`", args[len(names)], cmd.CommandPath())
-	case len(args) > 0 && schema.CheckJob(args[0]) != nil:
-		return usagef("%w", schema.CheckJob(args[0]))
+func checkArgs(cmd *cobra.Command, takes []argument, args []string) error {
+	jobs := args[:min(1, len(args))]
+	if n := len(takes); n > 0 && takes[n-1].repeated {
+		jobs = args
+		if flag := cmd.Flags().Lookup("all"); flag != nil && flag.Changed {
+			if len(args) > 0 {
+				return usagef("--all and job %q: must be one or the other", args[0])
+			}
+			return nil
+		}
+	} else if len(args) > n {
+		return usagef("unexpected argument %q; see `%s --help`", args[n], cmd.CommandPath())
+	}
+	if n := len(args); n < len(takes) && !takes[n].optional {
+		return usagef("%s is missing; see `%s --help`", takes[n].name, cmd.CommandPath())
+	}
+	for _, job := range jobs {
+		if err := schema.CheckJob(job); err != nil {
+			return usagef("%w", err)
+		}
 	}
 	return nil
+}
+
+// addDryRun adds the flag of every verb that changes something.
+func (o *operated) addDryRun(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what it would do, and change nothing")
+}
+
+// previewed is the document of a dry run.
+type previewed struct {
+	DryRun bool `json:"dryRun"` // true
+	ops.Preview
+}
+
+// preview writes what an act would do.
+func (o *operated) preview(cmd *cobra.Command, op ops.Operator, act ops.Act) error {
+	p, err := op.Preview(cmd.Context(), act)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return writeJSON(cmd.OutOrStdout(), previewed{true, p})
+	}
+	return say(cmd, "dry run, nothing is changed: "+strings.Join(p.Would, "; "))
 }
 
 // open finds the scheduler.

@@ -120,7 +120,7 @@ func TestVerbsAgainstAWS(t *testing.T) {
 	}
 
 	document[ran](t, "run cleanup --json --scheduler shop", 0)
-	expect(t, "release cleanup --reason hangs", 0, "", "")
+	expect(t, "release cleanup --yes --reason hangs", 0, "", "")
 	expect(t, "pause cleanup --reason rebuild", 0, "cleanup is paused", "")
 	expect(t, "run cleanup", 3, "", "`cronfence resume cleanup` ends the pause")
 	expect(t, "resume cleanup", 0, "its next tick is", "")

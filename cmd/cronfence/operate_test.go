@@ -107,7 +107,7 @@ func TestVerbsAgainstDev(t *testing.T) {
 		t.Errorf("why: got %+v", x)
 	}
 	expect(t, "why report 2000-01-01T00:00:00Z"+at, 0, "before the record began", "")
-	expect(t, "release report --reason hangs"+at, 0, "has ended", "")
+	expect(t, "release report --yes --reason hangs"+at, 0, "has ended", "")
 	expect(t, "history report --outcome Aborted --json"+at, 0, `"why":"released by `, "")
 
 	expect(t, "report"+at, 0, "report: ", "")
@@ -116,7 +116,7 @@ func TestVerbsAgainstDev(t *testing.T) {
 	}
 
 	expect(t, "pause sync --reason rebuild --by alice@laptop --for 1h"+at, 0, "sync is paused until", "")
-	expect(t, "release sync --reason hangs"+at, 3, "", "nothing to release")
+	expect(t, "release sync --yes --reason hangs"+at, 3, "", "nothing to release")
 	expect(t, "run sync --wait"+at, 3, "", "job sync is paused by alice@laptop")
 	expect(t, "jobs"+at, 0, "paused", "")
 	expect(t, "resume sync"+at, 0, "sync is resumed; its next tick is", "")
@@ -125,6 +125,38 @@ func TestVerbsAgainstDev(t *testing.T) {
 	expect(t, "run cleanup --wait"+at, 1, "started", "ended as Failed")
 	expect(t, "status nope"+at, 1, "", `job "nope" is unknown to scheduler example: must be one of cleanup, report, sync`)
 	expect(t, "jobs --scheduler shop"+at, 1, "", `scheduler "shop" is not in the local cloud`)
+
+	expect(t, "run sync --dry-run"+at, 0, "dry run, nothing is changed: run sync-", "")
+	expect(t, "pause cleanup sync --reason rebuild --dry-run"+at, 0, "dry run, nothing is changed: sync is paused", "")
+	expect(t, "release sync --reason x --dry-run"+at, 3, "", "nothing to release")
+	expect(t, "release sync --reason x"+at, 2, "", "--yes is not set, and there is no terminal to ask on")
+	if f := document[failure](t, "release sync --reason x --yes --json"+at, 3); !f.Refused || f.Kind != "refused" || !strings.Contains(f.Message, "nothing to release") {
+		t.Errorf("refused release: got %+v", f)
+	}
+	if f := document[failure](t, "status nope --json"+at, 1); f.Refused || f.Kind != "unknown-job" {
+		t.Errorf("status of an unknown job: got %+v", f)
+	}
+	expect(t, "jobs"+at, 0, "sync     free", "")
+	if got := document[actedAll](t, "pause --all --reason rebuild --json"+at, 0); len(got.Jobs) != 3 || !got.Jobs[2].Done || got.Jobs[2].Status.Paused == nil {
+		t.Errorf("pause --all: got %+v", got)
+	}
+	expect(t, "resume cleanup nope report"+at, 1, "report is resumed", `job "nope" is unknown`)
+	expect(t, "resume --all"+at, 0, "sync is resumed", "")
+	expect(t, "resume cleanup sync"+at, 3, "", "job cleanup is not paused; job sync is not paused")
+
+	now := time.Now().UTC()
+	span := " --from " + now.Add(-time.Hour).Format(time.RFC3339) + " --to " + now.Add(-time.Second).Format(time.RFC3339)
+	expect(t, "backfill sync --dry-run"+span+at, 0, "4 ticks of sync, from", "")
+	if b := document[backfilled](t, "backfill sync --wait --json"+span+at, 0); b.Ticks != 4 || b.Outcomes[guard.Succeeded] != 4 {
+		t.Errorf("backfill: got %+v", b)
+	}
+	expect(t, "history sync --kind backfill"+at, 0, "backfill-", "")
+	expect(t, "logs report --json"+at, 0, `"source": "cronfence dev"`, "")
+	expect(t, "logs cleanup"+at, 0, "Failed", "run cleanup-")
+	if d := document[ops.Diagnosis](t, "doctor --json"+at, 0); d.Jobs != 3 || len(d.Findings) != 0 || len(d.Unchecked) == 0 {
+		t.Errorf("doctor: got %+v", d)
+	}
+	expect(t, "doctor"+at, 0, "nothing found in 3 jobs", "")
 
 	expect(t, "dev --listen "+strings.TrimPrefix(url, "http://"), 1, "", "the port is taken, perhaps by another `cronfence dev`")
 }
@@ -163,7 +195,7 @@ func TestAServerThatIsNotThereIsAFailure(t *testing.T) {
 
 func TestColumnsStayAlignedBeyondTheSample(t *testing.T) {
 	var b bytes.Buffer
-	c := newColumns(&b, "A", "B", "C")
+	c := newColumns(&b, column{name: "A"}, column{name: "B"}, column{name: "C"})
 	for range sampled + 5 {
 		if err := c.add("one", "", "three"); err != nil {
 			t.Fatal(err)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -11,53 +12,52 @@ import (
 
 func newPauseCommand() *cobra.Command {
 	var o operated
-	var by, reason string
-	var length time.Duration
-	cmd := o.command("pause JOB", "Have a job's ticks skipped, for a reason",
-		`Pauses a job on its guard, on the record: its ticks are Skipped until it is resumed or the time
-is over. A run that is going on is not touched; one that waits is skipped. Nothing about the
-schedule in EventBridge changes. A pause of a paused job takes the place of the one before.
+	var p ops.PauseRequest
+	var all bool
+	cmd := o.command("pause JOB...", "Have ticks skipped, for a reason",
+		`Pauses jobs on their guards, on the record: their ticks are Skipped until they are resumed or the
+time is over. A run that is going on is not touched; one that waits is skipped. Nothing about the
+schedules in EventBridge changes. A pause of a paused job takes the place of the one before.
 
-With --json it writes the job's status afterwards, as `+"`cronfence status --json`"+` does.`,
+With --json it writes the job's status afterwards, as `+"`cronfence status --json`"+` does; with
+several jobs or --all one document whose jobs have job, done, message and status each.`,
 		`  cronfence pause cleanup --reason 'index rebuild' --for 2h
-  cronfence pause cleanup --reason 'until the vendor answers' --by alice`,
+  cronfence pause --all --reason 'database upgrade' --by alice --dry-run`,
 		func(cmd *cobra.Command, op ops.Operator, args []string) error {
-			s, err := op.Pause(cmd.Context(), ops.PauseRequest{Job: args[0], By: whoever(by), Reason: reason, For: length})
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return writeJSON(cmd.OutOrStdout(), s)
-			}
-			return say(cmd, pausedText(s))
+			return o.onJobs(cmd, op, args, jobsAct{
+				all: all,
+				act: func(job string) ops.Act {
+					r := p
+					r.Job = job
+					return ops.Act{Job: job, Pause: &r}
+				},
+				do:   func(a ops.Act) (ops.Status, error) { return op.Pause(cmd.Context(), *a.Pause) },
+				text: ops.PausedText,
+			})
 		})
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record; required")
-	cmd.Flags().DurationVar(&length, "for", 0, "how long (default: until it is resumed)")
-	addBy(cmd, &by)
+	cmd.Flags().StringVar(&p.Reason, "reason", "", "why, for the record; required")
+	cmd.Flags().DurationVar(&p.For, "for", 0, "how long (default: until it is resumed)")
+	cmd.Flags().BoolVar(&all, "all", false, "all jobs of the scheduler")
+	addBy(cmd, &p.By)
+	o.addDryRun(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if reason == "" {
-			return usagef("--reason is not set: say why %s is paused", args[0])
+		if strings.TrimSpace(p.Reason) == "" {
+			return usagef("--reason is not set: say why %s is paused", whichJobs(args))
 		}
-		if cmd.Flags().Changed("for") && length <= 0 {
-			return usagef("--for %v: must be positive", length)
+		if cmd.Flags().Changed("for") && p.For < time.Millisecond {
+			return usagef("--for %v: must be positive", p.For)
 		}
+		p.By = whoever(p.By)
 		return nil
 	}
 	return cmd
 }
 
-func pausedText(s ops.Status) string {
-	text := fmt.Sprintf("%s is paused", s.Job.Job)
-	if p := s.Paused; p != nil && !p.Until.IsZero() {
-		text += " until " + instant(p.Until)
+func whichJobs(args []string) string {
+	if len(args) == 0 {
+		return "every job"
 	}
-	if h := s.Holder; h != nil {
-		text += fmt.Sprintf("; run %s goes on", h.Run)
-	}
-	if w := s.Waiting; w != nil {
-		text += fmt.Sprintf("; tick %s, which waits, will be skipped", w.Tick)
-	}
-	return text
+	return strings.Join(args, ", ")
 }
 
 // say writes a line for a person.

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"github.com/cronfence/cronfence/internal/ops"
@@ -10,25 +8,24 @@ import (
 
 func newResumeCommand() *cobra.Command {
 	var o operated
-	return o.command("resume JOB", "End a job's pause",
-		`Ends a job's pause. It starts nothing by itself: the next tick does. A job that is not paused
-exits 3.
+	var all bool
+	cmd := o.command("resume JOB...", "End pauses",
+		`Ends the pauses of jobs. It starts nothing by itself: the next tick does. A job that is not paused
+exits 3; --all passes over those that are not.
 
-With --json it writes the job's status afterwards, as `+"`cronfence status --json`"+` does.`,
+With --json it writes the job's status afterwards, as `+"`cronfence status --json`"+` does; with
+several jobs or --all one document whose jobs have job, done, message and status each.`,
 		`  cronfence resume cleanup
-  cronfence resume cleanup --dev http://127.0.0.1:7171`,
+  cronfence resume --all --dev http://127.0.0.1:7171`,
 		func(cmd *cobra.Command, op ops.Operator, args []string) error {
-			s, err := op.Resume(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if o.json {
-				return writeJSON(cmd.OutOrStdout(), s)
-			}
-			text := fmt.Sprintf("%s is resumed", args[0])
-			if !s.NextTick.IsZero() {
-				text += "; its next tick is " + instant(s.NextTick)
-			}
-			return say(cmd, text)
+			return o.onJobs(cmd, op, args, jobsAct{
+				all: all, pausedOnly: true,
+				act:  func(job string) ops.Act { return ops.Act{Job: job, Resume: true} },
+				do:   func(a ops.Act) (ops.Status, error) { return op.Resume(cmd.Context(), a.Job) },
+				text: ops.ResumedText,
+			})
 		})
+	cmd.Flags().BoolVar(&all, "all", false, "all jobs of the scheduler that are paused")
+	o.addDryRun(cmd)
+	return cmd
 }

@@ -36,7 +36,11 @@ with --wait entry too, as in `+"`cronfence history --json`.",
 	cmd.Flags().StringVar(&r.overlap, "overlap", "", "skip, queue-one, replace or allow in the place of the job's own policy, on the record")
 	cmd.Flags().StringVar(&r.reason, "reason", "", "why, for the record")
 	addBy(cmd, &r.by)
+	o.addDryRun(cmd)
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		if r.wait && o.dryRun {
+			return usagef("--wait and --dry-run: must be one or the other")
+		}
 		_, err := r.request(args[0])
 		return err
 	}
@@ -66,6 +70,9 @@ func (o *operated) runJob(cmd *cobra.Command, op ops.Operator, job string, r run
 	req, err := r.request(job)
 	if err != nil {
 		return err
+	}
+	if o.dryRun {
+		return o.preview(cmd, op, ops.Act{Job: job, Run: &req})
 	}
 	res, err := op.Run(cmd.Context(), req)
 	if err != nil {

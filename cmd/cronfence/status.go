@@ -33,9 +33,10 @@ func (o *operated) writeStatus(out io.Writer, s ops.Status) error {
 	if o.json {
 		return writeJSON(out, s)
 	}
+	screen := screenOf(out)
 	for _, line := range statusLines(s) {
 		if line[1] != "" {
-			if _, err := fmt.Fprintf(out, "%-13s %s\n", line[0], line[1]); err != nil {
+			if _, err := fmt.Fprintf(out, "%-13s %s\n", line[0], screen.wrap(line[1], 14)); err != nil {
 				return fmt.Errorf("write status: %w", err)
 			}
 		}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"text/tabwriter"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/localcloud"
@@ -12,21 +10,28 @@ import (
 
 // writeTable writes what a local cloud came to, a line a job.
 func writeTable(out io.Writer, r *localcloud.Report) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(w, "\nJOB\tTICKS\tSTARTED\tSUCCEEDED\tFAILED\tSKIPPED\tEXPIRED\tRUNNING\tMAX CONCURRENT\tLONGEST RUN\tRATIO\tNEXT TICK\n")
+	if _, err := fmt.Fprintln(out); err != nil {
+		return fmt.Errorf("write table: %w", err)
+	}
+	table := newColumns(out, column{name: "JOB"}, column{name: "TICKS"}, column{name: "STARTED", spare: 3}, column{name: "SUCCEEDED"}, column{name: "FAILED"},
+		column{name: "SKIPPED"}, column{name: "EXPIRED", spare: 6}, column{name: "RUNNING", spare: 5}, column{name: "MAX CONCURRENT", spare: 2},
+		column{name: "LONGEST RUN", spare: 1}, column{name: "RATIO"}, column{name: "NEXT TICK", spare: 4})
 	for _, j := range r.Jobs {
-		longest, ratio := "-", "-"
+		longest, ratio := "", ""
 		if j.LongestRunSeconds > 0 {
 			longest = time.Duration(j.LongestRunSeconds * float64(time.Second)).Round(time.Second).String()
 		}
 		if j.MaxRatio > 0 {
 			ratio = fmt.Sprintf("%.2f", j.MaxRatio)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\n", j.Job, j.Ticks, j.Started, j.Succeeded,
-			j.Unsuccessful(), j.Skipped, j.Expired, j.Running, j.MaxConcurrent, longest, ratio, cmp.Or(j.NextTick, "-"))
+		err := table.add(j.Job, fmt.Sprint(j.Ticks), fmt.Sprint(j.Started), fmt.Sprint(j.Succeeded), fmt.Sprint(j.Unsuccessful()),
+			fmt.Sprint(j.Skipped), fmt.Sprint(j.Expired), fmt.Sprint(j.Running), fmt.Sprint(j.MaxConcurrent), longest, ratio, j.NextTick)
+		if err != nil {
+			return err
+		}
 	}
-	if err := w.Flush(); err != nil {
-		return fmt.Errorf("write table: %w", err)
+	if err := table.flush(); err != nil {
+		return err
 	}
 	text := "every tick has exactly one final outcome"
 	switch {

@@ -20,7 +20,13 @@ func newVersionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "What this is",
-		Args:  noArgs,
+		Long: `Tells the version of the module that this was built from, the revision where it was built in a
+checkout, and the Go that built it.
+
+With --json it writes one document: version, revision, modified, go.`,
+		Example: `  cronfence version
+  cronfence version --json`,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := readVersion()
 			if asJSON {

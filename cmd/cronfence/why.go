@@ -34,8 +34,9 @@ fence). Characters that no terminal should get are shown as U+FFFD.`,
 			if o.json {
 				return writeJSON(cmd.OutOrStdout(), x)
 			}
+			s := screenOf(cmd.OutOrStdout())
 			for _, sentence := range x.Sentences {
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), sentence); err != nil {
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), s.wrap(sentence, 0)); err != nil {
 					return fmt.Errorf("write explanation: %w", err)
 				}
 			}

@@ -28,7 +28,7 @@ func (d *Direct) Report(ctx context.Context, q ReportQuery) (JobReport, error) {
 // history than it needs: two weeks or, of a job that ticks rarely, up to 90 days.
 func (d *Direct) ReportWeek(ctx context.Context, g guard.Guard, w report.Week) (report.Line, error) {
 	tally := report.NewTally(w)
-	for e, err := range d.history(ctx, g, schema.MillisOf(tally.Since()), historyPage) {
+	for e, err := range d.history(ctx, g, schema.MillisOf(tally.Since()), historyPage, "") {
 		if err != nil {
 			return report.Line{}, err
 		}

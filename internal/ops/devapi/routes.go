@@ -68,7 +68,7 @@ var looking = map[string]endpoint{
 		q := ops.ReportQuery{Job: r.PathValue("job"), Full: r.URL.Query().Get("full") == "true"}
 		return answer(w)(op.Report(r.Context(), q))
 	},
-		"GET /jobs/{job}/ticks/{tick}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
+	"GET /jobs/{job}/ticks/{tick}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		return answer(w)(op.Tick(r.Context(), r.PathValue("job"), r.PathValue("tick")))
 	},
 	"GET /jobs/{job}/ticks/{tick}/why": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {

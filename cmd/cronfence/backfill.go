@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cronfence/cronfence/internal/ops"
+	"github.com/cronfence/cronfence/pkg/guard"
+)
+
+type backfillOptions struct {
+	from, to string
+	wait     bool
+	sleep    func(context.Context, time.Duration) error
+}
+
+func newBackfillCommand() *cobra.Command {
+	var o operated
+	b := backfillOptions{sleep: sleep}
+	cmd := o.command("backfill JOB", "Run planned ticks of the past, one at a time",
+		`Puts a cursor over the planned ticks between two instants, both included, on the job's guard. They
+are run one at a time, the oldest first, whenever nothing else wants the guard: planned ticks and
+ticks that wait come first. Each is run whatever became of the planned tick of that instant, under an
+id of its own, backfill-TICK; one that was backfilled before is passed over. The job's function finds
+the tick in its run object.
+
+The command ends once the cursor is on the guard; the backfill goes on without it, for 30 days
+at the most. With --wait it shows how far it has come and returns when all ticks have ended: 0
+when all are Succeeded, else 1. Interrupting it stops nothing. A job with a backfill or catch-up
+under way exits 3.
+
+With --json it writes one document: scheduler, job, ticks, first, last, until, message; with
+--wait outcomes too, a number by outcome.`,
+		`  cronfence backfill report --from 2026-09-01T00:00:00Z --to 2026-09-07T00:00:00Z --dry-run
+  cronfence backfill report --from 2026-09-01T00:00:00+02:00 --to 2026-09-02T00:00:00+02:00 --wait`,
+		func(cmd *cobra.Command, op ops.Operator, args []string) error { return o.backfill(cmd, op, args[0], b) })
+	cmd.Flags().StringVar(&b.from, "from", "", "the first instant, RFC 3339; required")
+	cmd.Flags().StringVar(&b.to, "to", "", "the last instant, RFC 3339, in the past; required")
+	cmd.Flags().BoolVar(&b.wait, "wait", false, "wait until all ticks have ended")
+	o.addDryRun(cmd)
+	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
+		if b.wait && o.dryRun {
+			return usagef("--wait and --dry-run: must be one or the other")
+		}
+		_, err := b.request(args[0])
+		return err
+	}
+	return cmd
+}
+
+func (b backfillOptions) request(job string) (ops.BackfillRequest, error) {
+	r := ops.BackfillRequest{Job: job}
+	for _, bound := range []struct {
+		flag, text string
+		at         *time.Time
+	}{{"from", b.from, &r.From}, {"to", b.to, &r.To}} {
+		if bound.text == "" {
+			return r, usagef("--%s is not set: must be an instant in RFC 3339, such as 2026-09-07T02:00:00Z", bound.flag)
+		}
+		t, err := time.Parse(time.RFC3339, bound.text)
+		if err != nil {
+			return r, usagef("--%s %q: must be an instant in RFC 3339, such as 2026-09-07T02:00:00Z", bound.flag, bound.text)
+		}
+		*bound.at = t
+	}
+	if r.From.After(r.To) {
+		return r, usagef("--from %s --to %s: must be in the order of time", b.from, b.to)
+	}
+	return r, nil
+}
+
+// backfilled is the document of `cronfence backfill --json`.
+type backfilled struct {
+	ops.BackfillResult
+	Outcomes map[guard.Outcome]int `json:"outcomes,omitempty"` // once all have ended
+}
+
+func (o *operated) backfill(cmd *cobra.Command, op ops.Operator, job string, b backfillOptions) error {
+	r, err := b.request(job)
+	if err != nil {
+		return err
+	}
+	if o.dryRun {
+		return o.preview(cmd, op, ops.Act{Job: job, Backfill: &r})
+	}
+	res, err := op.Backfill(cmd.Context(), r)
+	if err != nil {
+		return err
+	}
+	doc := backfilled{BackfillResult: res}
+	if !o.json {
+		if err := say(cmd, res.Message); err != nil {
+			return err
+		}
+	}
+	if b.wait {
+		doc.Outcomes, err = ops.WaitBackfill(cmd.Context(), op, res, progressTo(cmd.ErrOrStderr()), b.sleep)
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case o.json:
+		if err := writeJSON(cmd.OutOrStdout(), doc); err != nil {
+			return err
+		}
+	case !b.wait:
+		return say(cmd, fmt.Sprintf("it goes on by itself; `cronfence status %s` shows how far it is", job))
+	}
+	return doc.err()
+}
+
+// err says how a backfill that was waited for ended.
+func (d backfilled) err() error {
+	total := 0
+	for _, n := range d.Outcomes {
+		total += n
+	}
+	if good := d.Outcomes[guard.Succeeded]; good < total {
+		return fmt.Errorf("%d of %d backfilled ticks of %s are not Succeeded; `cronfence history %s --kind backfill` lists them", total-good, total, d.Job, d.Job)
+	}
+	return nil
+}
+
+// progressTo writes a line whenever something has changed.
+func progressTo(out io.Writer) func(ops.BackfillProgress) {
+	return func(p ops.BackfillProgress) {
+		text := fmt.Sprintf("%d of %d done", p.Done, p.Of)
+		if p.Running != "" {
+			text += ", " + p.Running + " is running"
+		}
+		_, _ = fmt.Fprintln(out, text)
+	}
+}
