@@ -214,3 +214,13 @@ func TestColumnsStayAlignedBeyondTheSample(t *testing.T) {
 		}
 	}
 }
+
+// The example's sync says in a note how far its budget took it.
+func TestWhyShowsNotesFromDev(t *testing.T) {
+	at := " --dev " + startDev(t, "--speed", "60")
+	ended := document[ran](t, "run sync --wait --json"+at, 0)
+	expect(t, "why sync "+ended.Tick+at, 0, "\nIts note \"pages\", written at ", "")
+	if x := document[ops.Explanation](t, "why sync "+ended.Tick+" --json"+at, 0); len(x.Notes) != 1 || x.Notes[0].Run != ended.Run || !strings.Contains(x.Notes[0].Text, " of 8, ") {
+		t.Errorf("notes: %+v", x.Notes)
+	}
+}

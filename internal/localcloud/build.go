@@ -235,7 +235,7 @@ func (c *Cloud) addFunctions(a *assembly.Assembly) error {
 		}
 		handler := make(c.faulty(Env{
 			Variables: f.Environment, Store: c.store(f.Environment[schema.EnvTable]), Machines: c.states,
-			Now: c.clock.Now, Sleep: c.clock.Sleep, NewToken: newToken, Out: c.journal,
+			Now: c.clock.Now, Clock: c.clock, Tables: c.dynamo, NewToken: newToken, Out: c.journal,
 			Notices:   c.journal,
 			Schedules: deployed{jobs: func() []*job { return c.jobs }, since: c.config.Start},
 		}, f))

@@ -1,13 +1,15 @@
 package localcloud
 
 import (
-	"context"
 	"io"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/cronfence/cronfence/internal/dispatch"
 	"github.com/cronfence/cronfence/internal/example"
 	"github.com/cronfence/cronfence/internal/heartbeat"
+	"github.com/cronfence/cronfence/internal/localcloud/clock"
 	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/internal/sentinel"
 	"github.com/cronfence/cronfence/internal/settle"
@@ -23,7 +25,8 @@ type Env struct {
 	Schedules sentinel.Schedules
 	Notices   sentinel.Notices
 	Now       func() time.Time
-	Sleep     func(context.Context, time.Duration) error
+	Clock     *clock.Clock     // of jobs
+	Tables    *dynamodb.Client // of jobs
 	NewToken  func() string
 	Out       io.Writer
 }
@@ -63,10 +66,9 @@ func handlers() map[string]func(Env) any {
 			return h.Handle
 		},
 	}
-	for _, j := range example.Jobs {
-		all[jobPackages+j.Name] = func(e Env) any {
-			j.Sleep = e.Sleep
-			return j.Handle
+	for name, handler := range example.Jobs {
+		all[jobPackages+name] = func(e Env) any {
+			return handler(example.App{Tables: e.Tables, Catalog: e.Variables[example.EnvCatalog], Clock: e.Clock})
 		}
 	}
 	return all

@@ -2,9 +2,18 @@
 package main
 
 import (
+	"context"
+	"log"
+
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/cronfence/cronfence/internal/example"
 )
 
-func main() { lambda.Start(example.Sync.Handle) }
+func main() {
+	app, err := example.Deployed(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	lambda.Start(example.Sync(app))
+}
