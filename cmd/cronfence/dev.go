@@ -89,7 +89,7 @@ faults can be asked for over HTTP: GET /api/v1/faults lists kinds and faults, PO
 With --json the lines go to standard error and one document to standard output:
 start, end (RFC 3339), speed, interrupted, deadLetters, faults, problems and for every one of jobs
 scheduler, job, ticks, started, succeeded, failed, timedOut, aborted, leaseLost, skipped,
-expired, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTick.`,
+expired, missed, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTick.`,
 		Example: `  cronfence dev --for 1h --speed 60
   cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'
   cronfence dev --for 20m --speed 60 --fault 'kill cleanup' --fault 'twice times 3'`,

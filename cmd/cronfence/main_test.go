@@ -48,6 +48,8 @@ func TestWrongUsageIsOneLineAndExitCode2(t *testing.T) {
 		{"dev --for -1m", `--for -1m0s: must be positive`},
 		{"dev --speed 0", `--speed 0: must be more than 0 and at most 600`},
 		{"dev --speed NaN", `--speed NaN`},
+		{"dev --fault kill", `--fault "kill": kill needs "a job"; write it such as "kill cleanup at 5m"`},
+		{"dev --fault=", `--fault "": must be KIND [JOB or FUNCTION]`},
 		{"dev --exec cleanup", `--exec "cleanup": must be JOB=COMMAND`},
 		{"dev --exec a=b --exec a=c", `job "a" has a command already`},
 		{"dev --exec nope=true", `--exec: job "nope": the assembly has cleanup, report, sync`},

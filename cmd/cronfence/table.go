@@ -14,7 +14,7 @@ func writeTable(out io.Writer, r *localcloud.Report) error {
 		return fmt.Errorf("write table: %w", err)
 	}
 	table := newColumns(out, column{name: "JOB"}, column{name: "TICKS"}, column{name: "STARTED", spare: 3}, column{name: "SUCCEEDED"}, column{name: "FAILED"},
-		column{name: "SKIPPED"}, column{name: "EXPIRED", spare: 6}, column{name: "RUNNING", spare: 5}, column{name: "MAX CONCURRENT", spare: 2},
+		column{name: "SKIPPED"}, column{name: "EXPIRED", spare: 6}, column{name: "MISSED", spare: 7}, column{name: "RUNNING", spare: 5}, column{name: "MAX CONCURRENT", spare: 2},
 		column{name: "LONGEST RUN", spare: 1}, column{name: "RATIO"}, column{name: "NEXT TICK", spare: 4})
 	for _, j := range r.Jobs {
 		longest, ratio := "", ""
@@ -25,7 +25,7 @@ func writeTable(out io.Writer, r *localcloud.Report) error {
 			ratio = fmt.Sprintf("%.2f", j.MaxRatio)
 		}
 		err := table.add(j.Job, fmt.Sprint(j.Ticks), fmt.Sprint(j.Started), fmt.Sprint(j.Succeeded), fmt.Sprint(j.Unsuccessful()),
-			fmt.Sprint(j.Skipped), fmt.Sprint(j.Expired), fmt.Sprint(j.Running), fmt.Sprint(j.MaxConcurrent), longest, ratio, j.NextTick)
+			fmt.Sprint(j.Skipped), fmt.Sprint(j.Expired), fmt.Sprint(j.Missed), fmt.Sprint(j.Running), fmt.Sprint(j.MaxConcurrent), longest, ratio, j.NextTick)
 		if err != nil {
 			return err
 		}

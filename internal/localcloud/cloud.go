@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -32,6 +33,8 @@ type Config struct {
 	Exec map[string]string
 	Log  io.Writer // a plain line for every decision
 	Out  io.Writer // what the commands write
+
+	listen func() (net.Listener, error) // for the APIs of AWS; nil is on a free port of 127.0.0.1
 }
 
 // Cloud is a local cloud. It runs once.
@@ -73,9 +76,14 @@ func New(config Config) (*Cloud, error) {
 	c.journal = &journal{out: config.Log, now: c.clock.Now, lines: c.lines}
 	c.ctx, c.quit = context.WithCancel(context.Background())
 	c.faults = c.newFaults()
-	if c.lambda, err = lambdaapi.NewServer(c.clock); err != nil {
-		return nil, err
+	if c.config.listen == nil {
+		c.config.listen = func() (net.Listener, error) { return net.Listen("tcp", "127.0.0.1:0") }
 	}
+	listener, err := c.config.listen()
+	if err != nil {
+		return nil, fmt.Errorf("listen for the Lambda Runtime API: %w", err)
+	}
+	c.lambda = lambdaapi.NewServer(c.clock, listener)
 	if err := c.build(a); err != nil {
 		_ = c.Close()
 		return nil, config.in(err)

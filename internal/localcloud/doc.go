@@ -13,6 +13,9 @@
 // What jobs do in DynamoDB - read their guard, check it in a transaction, keep notes, write
 // items of their own - they do in one of the local cloud's (package dynamodbapi).
 //
+// What may go wrong in AWS goes wrong here when it is asked for (package fault): at the
+// boundaries, where the functions meet the services, so that the functions know nothing of it.
+//
 // Time is the local cloud's own (package clock): schedules, waits, leases and function
 // timeouts all go by it.
 package localcloud

@@ -26,7 +26,13 @@ func (c *Cloud) newFaults() *fault.Set {
 		}
 		return nil
 	}
-	return fault.NewSet(c.clock, known, c.journal.fault, c.strikeRunning)
+	tell := func(job, text string) {
+		if c.jobNamed(job) == nil { // the sentinel has records of its own
+			job = ""
+		}
+		c.journal.fault(job, text)
+	}
+	return fault.NewSet(c.clock, known, tell, c.strikeRunning)
 }
 
 // strikeRunning lets a fault strike what goes on already. What begins afterwards is looked after

@@ -19,6 +19,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/cronfence/cronfence/internal/localcloud"
+	"github.com/cronfence/cronfence/internal/localcloud/example"
+	"github.com/cronfence/cronfence/internal/localcloud/fault"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
@@ -145,6 +147,48 @@ func TestCtrlCEndsTheUsersFunction(t *testing.T) {
 	}
 	if alive(pid) {
 		t.Errorf("process %d is left behind", pid)
+	}
+}
+
+// What is killed has no time to do anything about it: neither a function as built nor a command.
+func TestAKilledProcessDiesAtOnce(t *testing.T) {
+	for name, make := range map[string]func(t *testing.T) localcloud.Config{
+		"function": func(t *testing.T) localcloud.Config { return built(t, "deaf", selfAsBootstrap(t)) },
+		"command": func(*testing.T) localcloud.Config {
+			return localcloud.Config{Assembly: example.Assembly, Start: start, For: 30 * time.Second,
+				Exec: map[string]string{"cleanup": `trap "" TERM; echo pid $$; sleep 600`}}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log buffer
+			c := make(t)
+			c.Speed, c.Log, c.Out = 30, &log, &log
+			cloud, err := localcloud.New(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				for range 1000 {
+					if strings.Contains(log.String(), "pid ") {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				_, _ = cloud.Faults().Add(fault.Fault{Kind: fault.Kill, Job: "cleanup"}) // counted below
+			}()
+			r, err := cloud.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, rest, _ := strings.Cut(log.String(), "pid ")
+			pid, err := strconv.Atoi(strings.Fields(rest + " none")[0])
+			if err != nil || alive(pid) {
+				t.Errorf("process %d is left behind: %v", pid, err)
+			}
+			if j := jobOf(t, r, "cleanup"); j.Failed != 1 || len(r.Problems) > 0 || len(r.Faults) != 1 || r.Faults[0].Count != 1 || j.LongestRunSeconds > 290 {
+				t.Errorf("got %+v, faults %+v, problems %q\n%s", j, r.Faults, r.Problems, log.String())
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package localcloud
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -51,6 +52,7 @@ type JobReport struct {
 	LeaseLost int    `json:"leaseLost"`
 	Skipped   int    `json:"skipped"`
 	Expired   int    `json:"expired"`
+	Missed    int    `json:"missed"`
 	Abandoned int    `json:"abandoned"`
 	Running   int    `json:"running"` // without a final outcome
 	// MaxConcurrent is how many of the job's tasks worked at once at the most, counted by
@@ -80,10 +82,14 @@ func (c *Cloud) report(began, ended time.Time, interrupted bool) (*Report, error
 		if err != nil {
 			return nil, err
 		}
+		gaps, err := c.gaps(j)
+		if err != nil {
+			return nil, err
+		}
 		ticks, most := j.seen()
-		r.Jobs = append(r.Jobs, c.reportJob(j, rows, ended))
+		r.Jobs = append(r.Jobs, c.reportJob(j, rows, gaps, ended))
 		r.InFlight += inFlight(ticks, rows)
-		r.Problems = append(r.Problems, problems(j.name, ticks, rows, interrupted)...)
+		r.Problems = append(r.Problems, problems(j.name, ticks, rows, interrupted, c.recordedElsewhere(j, gaps))...)
 		if most > 1 && j.overlap != policy.Allow {
 			r.Problems = append(r.Problems, fmt.Sprintf("%d runs of %s worked at once", most, j.name))
 		}
@@ -107,7 +113,37 @@ func (c *Cloud) rows(j *job) ([]guard.Row, error) {
 	}
 }
 
-func (c *Cloud) reportJob(j *job, rows []guard.Row, now time.Time) JobReport {
+// gaps are the job's ticks on record as Missed together.
+func (c *Cloud) gaps(j *job) ([]guard.Gap, error) {
+	ticks, _ := j.seen()
+	if len(ticks) == 0 {
+		return nil, nil
+	}
+	gaps, err := c.store(j.table).Gaps(context.Background(), j.name, ticks[0], ticks[len(ticks)-1], 0)
+	if err != nil {
+		return nil, fmt.Errorf("read gaps of %s: %w", j.name, err)
+	}
+	return gaps, nil
+}
+
+// recordedElsewhere tells of ticks that need no row: those inside a gap, and those whose delivery
+// is a dead letter, which are on record as that until the sentinel finds them missing.
+func (c *Cloud) recordedElsewhere(j *job, gaps []guard.Gap) func(tick string) bool {
+	dead := map[string]bool{}
+	for _, letter := range c.async.buried() {
+		var ev schema.TickEvent
+		if json.Unmarshal(letter.Event, &ev) == nil && ev.Job == j.name {
+			dead[ev.Tick] = true
+		}
+	}
+	return func(tick string) bool {
+		return dead[tick] || slices.ContainsFunc(gaps, func(g guard.Gap) bool {
+			return schema.TickID(g.From.Time()) <= tick && tick <= schema.TickID(g.To.Time())
+		})
+	}
+}
+
+func (c *Cloud) reportJob(j *job, rows []guard.Row, gaps []guard.Gap, now time.Time) JobReport {
 	ticks, maxRunning := j.seen()
 	r := JobReport{
 		Scheduler: j.scheduler, Job: j.name, Ticks: len(ticks), Started: c.states.startedOf(j.machineARN),
@@ -115,7 +151,7 @@ func (c *Cloud) reportJob(j *job, rows []guard.Row, now time.Time) JobReport {
 	}
 	counts := map[guard.Outcome]*int{
 		guard.Succeeded: &r.Succeeded, guard.Failed: &r.Failed, guard.TimedOut: &r.TimedOut, guard.Aborted: &r.Aborted,
-		guard.LeaseLost: &r.LeaseLost, guard.Skipped: &r.Skipped, guard.Expired: &r.Expired,
+		guard.LeaseLost: &r.LeaseLost, guard.Skipped: &r.Skipped, guard.Expired: &r.Expired, guard.Missed: &r.Missed,
 		guard.Abandoned: &r.Abandoned, guard.Running: &r.Running,
 	}
 	for _, row := range rows {
@@ -124,6 +160,9 @@ func (c *Cloud) reportJob(j *job, rows []guard.Row, now time.Time) JobReport {
 		}
 		r.LongestRunSeconds = math.Max(r.LongestRunSeconds, row.RunTimeDuration().Seconds())
 		r.MaxRatio = math.Max(r.MaxRatio, row.Ratio)
+	}
+	for _, g := range gaps {
+		r.Missed += g.Count
 	}
 	if next, ok := j.schedule.Next(now); ok && !j.disabled {
 		r.NextTick = schema.TickID(next)
@@ -150,8 +189,9 @@ func inFlight(ticks []string, rows []guard.Row) int {
 }
 
 // problems compares the ticks that were delivered with the ledger: each must have
-// exactly one final outcome, unless the run was cut short, and nothing else may be there.
-func problems(job string, ticks []string, rows []guard.Row, interrupted bool) []string {
+// exactly one final outcome, unless it is on record elsewhere or the run was cut short, and
+// nothing else may be there.
+func problems(job string, ticks []string, rows []guard.Row, interrupted bool, elsewhere func(tick string) bool) []string {
 	byTick := map[string][]guard.Row{}
 	for _, row := range rows {
 		byTick[row.Tick] = append(byTick[row.Tick], row)
@@ -161,7 +201,7 @@ func problems(job string, ticks []string, rows []guard.Row, interrupted bool) []
 		of := byTick[tick]
 		delete(byTick, tick)
 		switch {
-		case len(of) == 1 && of[0].Outcome.Final(), interrupted && len(of) < 2:
+		case len(of) == 1 && of[0].Outcome.Final(), len(of) == 0 && elsewhere(tick), interrupted && len(of) < 2:
 		case len(of) == 0:
 			found = append(found, fmt.Sprintf("tick %s of %s was delivered and is not in the ledger", tick, job))
 		case len(of) > 1:

@@ -3,6 +3,7 @@ package localcloud
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -40,8 +41,11 @@ func (c *Cloud) serveTables(a *assembly.Assembly, environ []string) error {
 			Name: t.Name, Hash: dynamodbapi.Key(t.Hash), Sort: dynamodbapi.Key(t.Sort),
 		})
 	}
-	var err error
-	if c.tables, err = dynamodbapi.NewServer(tables, emulator); err != nil {
+	listener, err := c.config.listen()
+	if err != nil {
+		return fmt.Errorf("listen for DynamoDB: %w", err)
+	}
+	if c.tables, err = dynamodbapi.NewServer(listener, tables, emulator); err != nil {
 		return err
 	}
 	c.dynamo = dynamodb.New(dynamodb.Options{

@@ -209,7 +209,7 @@ func client(url string) *dynamodb.Client {
 
 func serve(t *testing.T, elsewhere string, tables ...dynamodbapi.Table) *dynamodb.Client {
 	t.Helper()
-	server, err := dynamodbapi.NewServer(tables, elsewhere)
+	server, err := dynamodbapi.NewServer(loopback(t), tables, elsewhere)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,15 +49,13 @@ type Server struct {
 	tokens map[string][sha256.Size]byte // of transactions that were done, by the client's token
 }
 
-// NewServer listens on a free port of 127.0.0.1. What is asked of other tables is passed on to
-// elsewhere, the URL of an emulator, or refused where that is "". Close must be called.
-func NewServer(tables []Table, elsewhere string) (*Server, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for DynamoDB: %w", err)
-	}
+// NewServer serves on a listener, which is the server's from then on. What is asked of other
+// tables is passed on to elsewhere, the URL of an emulator, or refused where that is "". Close
+// must be called.
+func NewServer(listener net.Listener, tables []Table, elsewhere string) (*Server, error) {
 	s := &Server{address: listener.Addr().String(), served: make(chan struct{}), tables: map[string]*table{}, tokens: map[string][sha256.Size]byte{}}
 	if elsewhere != "" {
+		var err error
 		if s.elsewhere, err = passOn(elsewhere); err != nil {
 			_ = listener.Close()
 			return nil, err

@@ -3,6 +3,7 @@ package dynamodbapi_test
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -212,7 +213,7 @@ func TestOtherTablesAreTheEmulators(t *testing.T) {
 
 // A page in a browser can neither send the header nor be at the address.
 func TestOnlyWhatAnSDKSendsIsAnswered(t *testing.T) {
-	server, err := dynamodbapi.NewServer([]dynamodbapi.Table{orders("orders")}, "")
+	server, err := dynamodbapi.NewServer(loopback(t), []dynamodbapi.Table{orders("orders")}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,3 +242,13 @@ func TestOnlyWhatAnSDKSendsIsAnswered(t *testing.T) {
 }
 
 var _ dynamodbapi.Guards = (guard.Store)(nil)
+
+// loopback listens on a free port of 127.0.0.1.
+func loopback(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}

@@ -142,10 +142,7 @@ func TestATimeoutKillsTheProcess(t *testing.T) {
 
 func TestCloseEndsTheProcesses(t *testing.T) {
 	out := &lines{}
-	s, err := lambdaapi.NewServer(clock.New(noon, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := lambdaapi.NewServer(clock.New(noon, 1), loopback(t))
 	if err := s.Add(program(t, "function", time.Hour, out)); err != nil {
 		t.Fatal(err)
 	}

@@ -78,12 +78,9 @@ type function struct {
 	running int
 }
 
-// NewServer listens on a free port of 127.0.0.1.
-func NewServer(clock Clock) (*Server, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("listen for the Lambda Runtime API: %w", err)
-	}
+// NewServer serves on a listener, which is the server's from then on. What runs as built has
+// one of its own, on 127.0.0.1.
+func NewServer(clock Clock, listener net.Listener) *Server {
 	s := &Server{
 		clock: clock, address: listener.Addr().String(), served: make(chan struct{}),
 		functions: map[string]*function{}, instances: map[string]*instance{}, invocations: map[string]*invocation{},
@@ -93,7 +90,7 @@ func NewServer(clock Clock) (*Server, error) {
 		defer close(s.served)
 		_ = s.http.Serve(listener) // ends with ErrServerClosed
 	}()
-	return s, nil
+	return s
 }
 
 // Add makes a function known.

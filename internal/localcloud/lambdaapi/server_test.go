@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,10 +25,7 @@ var noon = time.Date(2026, 9, 7, 12, 0, 0, 0, time.UTC)
 
 func newServer(t *testing.T, speed float64, functions ...lambdaapi.Function) *lambdaapi.Server {
 	t.Helper()
-	s, err := lambdaapi.NewServer(clock.New(noon, speed))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := lambdaapi.NewServer(clock.New(noon, speed), loopback(t))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
@@ -179,10 +177,7 @@ func TestOnlyStoppableWorkEndsWithItsCaller(t *testing.T) {
 }
 
 func TestCloseCancelsWhatRuns(t *testing.T) {
-	s, err := lambdaapi.NewServer(clock.New(noon, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := lambdaapi.NewServer(clock.New(noon, 1), loopback(t))
 	arrived := make(chan struct{})
 	if err := s.Add(lambdaapi.Function{Name: "f", Handler: func(ctx context.Context) error {
 		close(arrived)
@@ -213,4 +208,14 @@ func TestUnknownFunctionsAreNamed(t *testing.T) {
 	if !errors.Is(err, lambdaapi.ErrNoFunction) || !strings.Contains(err.Error(), "nobody") {
 		t.Errorf("got %v", err)
 	}
+}
+
+// loopback listens on a free port of 127.0.0.1.
+func loopback(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
 }
