@@ -46,7 +46,10 @@ const (
 	defaultFailures = 1
 	maxInRow        = 60 // of periods of a minute to a day; more would say nothing
 
-	ratioPeriod = 5 * time.Minute // so that one long run is one alarm, not one a beat
+	// One long run is one alarm, and so are long runs on end and those around the threshold: the
+	// alarm looks back three intervals, or three times so much at least.
+	ratioPeriod  = 5 * time.Minute
+	ratioPeriods = 3
 
 	// A gauge is published by every sweep. Five points leave room for a sweep that is late;
 	// they are also how long the sentinel may be silent.
@@ -152,12 +155,14 @@ func (j *Job) failed(id, name string, p AlarmProps) awscloudwatch.Alarm {
 
 func (j *Job) ratio(id, name string, p AlarmProps) awscloudwatch.Alarm {
 	threshold := orNumber(p.Threshold, defaultRatio)
+	period := max(ratioPeriod, tickWindow(j.interval, 1).period)
 	return j.alarm(id, name, p, j.notice, &awscloudwatch.AlarmProps{
 		AlarmDescription:   jsii.String(j.alarmText(ratioText(j.name, threshold))),
-		Metric:             j.MetricRatio(every(ratioPeriod)),
+		Metric:             j.MetricRatio(every(period)),
 		Threshold:          &threshold,
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-		EvaluationPeriods:  jsii.Number(1),
+		EvaluationPeriods:  jsii.Number(ratioPeriods),
+		DatapointsToAlarm:  jsii.Number(1),
 		TreatMissingData:   awscloudwatch.TreatMissingData_NOT_BREACHING,
 	})
 }

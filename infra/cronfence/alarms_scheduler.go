@@ -23,8 +23,13 @@ type SchedulerAlarms struct {
 	Overdue, Failed, Ratio, Skips awscloudwatch.Alarm
 }
 
-// sharedSkips is the running ratio at which three ticks have found one run.
-const sharedSkips = 3
+const (
+	// sharedSkips is the running ratio at which three ticks have found one run.
+	sharedSkips = 3
+	// sharedRatioPeriod is how far back the shared ratio alarms look, whatever the jobs' intervals:
+	// long runs on end are one alarm for jobs that run every hour or more often.
+	sharedRatioPeriod = time.Hour
+)
 
 func (s *Scheduler) newAlarms() {
 	s.alarms = SchedulerAlarms{
@@ -84,9 +89,9 @@ func (s *Scheduler) sharedAlarms() {
 		insights{threshold: 0, above: true, periods: gaugePeriods, missing: awscloudwatch.TreatMissingData_BREACHING})
 	s.alarms.Failed = s.contributors("FailedAlarm", kindFailed, s.page, failedShared, MetricFailed, gaugePeriod,
 		insights{threshold: 1, missing: awscloudwatch.TreatMissingData_IGNORE})
-	s.alarms.Ratio = s.contributors("RatioAlarm", kindRatio, s.notice, ratioShared, MetricRatio, ratioPeriod,
+	s.alarms.Ratio = s.contributors("RatioAlarm", kindRatio, s.notice, ratioShared, MetricRatio, sharedRatioPeriod,
 		insights{threshold: defaultRatio})
-	s.alarms.Skips = s.contributors("SkipAlarm", kindSkips, s.notice, skipsShared, MetricRatio, ratioPeriod,
+	s.alarms.Skips = s.contributors("SkipAlarm", kindSkips, s.notice, skipsShared, MetricRatio, sharedRatioPeriod,
 		insights{threshold: sharedSkips})
 }
 

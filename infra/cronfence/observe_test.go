@@ -63,9 +63,10 @@ func TestDefaultAlarmsOfAJob(t *testing.T) {
 			"MetricName": "Failed", "Statistic": "Sum", "Period": 60.0, "Threshold": 1.0, "ComparisonOperator": "GreaterThanOrEqualToThreshold",
 			"EvaluationPeriods": 1.0, "DatapointsToAlarm": 1.0, "TreatMissingData": "ignore",
 		},
+		// One long run in the last three intervals: long runs on end are one alarm.
 		"ratio": {
 			"MetricName": "Ratio", "Statistic": "Maximum", "Period": 300.0, "Threshold": 0.8, "ComparisonOperator": "GreaterThanOrEqualToThreshold",
-			"EvaluationPeriods": 1.0, "TreatMissingData": "notBreaching",
+			"EvaluationPeriods": 3.0, "DatapointsToAlarm": 1.0, "TreatMissingData": "notBreaching",
 		},
 		"skips": {
 			"MetricName": "Skipped", "Statistic": "Sum", "Period": 60.0, "Threshold": 1.0, "ComparisonOperator": "GreaterThanOrEqualToThreshold",

@@ -106,9 +106,9 @@ func TestAlarmsAsTheJobSays(t *testing.T) {
 	}
 	for name, w := range map[string]want{
 		"ledger/overdue": {3600, 60, 5, 0, "<Own"}, "ledger/failed": {1, 3600, 2, 2, "<Own"},
-		"ledger/ratio": {0.5, 300, 1, 0, "<SchedulerPageTopic"}, "ledger/skips": {1, 3600, 5, 5, "<SchedulerPageTopic"},
+		"ledger/ratio": {0.5, 3600, 3, 1, "<SchedulerPageTopic"}, "ledger/skips": {1, 3600, 5, 5, "<SchedulerPageTopic"},
 		"quiet/late": {0, 60, 5, 0, "<SchedulerPageTopic"}, "quiet/broken": {1, 60, 1, 1, "<Own"},
-		"quiet/slow": {2, 300, 1, 0, "<Own"}, "quiet/held": {1, 3600, 3, 3, "<Own"},
+		"quiet/slow": {2, 3600, 3, 1, "<Own"}, "quiet/held": {1, 3600, 3, 3, "<Own"},
 		// A tick a week: an alarm looks back on one of them.
 		"weekly/overdue": {0, 60, 5, 0, "<SchedulerPageTopic"}, "weekly/skips": {1, 86400, 1, 1, "<Own"},
 	} {

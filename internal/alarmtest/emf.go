@@ -45,28 +45,26 @@ const maxLine = 256 << 10
 // Points reads what CloudWatch makes of a log line, which is nothing for a line without
 // metrics. A line with metrics must be as CloudWatch wants it.
 func Points(text []byte) ([]Point, error) {
-	var line struct {
-		AWS *struct {
-			Timestamp         int64
-			CloudWatchMetrics []directive
-		} `json:"_aws"`
-	}
-	members := map[string]any{}
+	members := map[string]json.RawMessage{}
 	if err := json.Unmarshal(text, &members); err != nil {
 		return nil, fmt.Errorf("read line: %w", err)
 	}
-	if err := json.Unmarshal(text, &line); err != nil {
-		return nil, fmt.Errorf("read line: %w", err)
-	}
-	if line.AWS == nil {
+	if members["_aws"] == nil {
 		return nil, nil
 	}
 	if err := validate(text); err != nil {
 		return nil, err
 	}
+	var aws struct {
+		Timestamp         int64
+		CloudWatchMetrics []directive
+	}
+	if err := json.Unmarshal(members["_aws"], &aws); err != nil {
+		return nil, fmt.Errorf("read line: %w", err)
+	}
 	var points []Point
-	for _, d := range line.AWS.CloudWatchMetrics {
-		of, err := d.points(members, time.UnixMilli(line.AWS.Timestamp).UTC())
+	for _, d := range aws.CloudWatchMetrics {
+		of, err := d.points(members, time.UnixMilli(aws.Timestamp).UTC())
 		if err != nil {
 			return nil, err
 		}
@@ -97,21 +95,21 @@ type directive struct {
 }
 
 // points follows the directive's references into the line's members, as no schema can.
-func (d directive) points(members map[string]any, at time.Time) ([]Point, error) {
+func (d directive) points(members map[string]json.RawMessage, at time.Time) ([]Point, error) {
 	var points []Point
 	for _, set := range d.Dimensions {
 		dimensions := map[string]string{}
 		for _, name := range set {
-			v, ok := members[name].(string)
-			if !ok || v == "" || len(v) > 1024 {
-				return nil, fmt.Errorf("dimension %s: value %v: must be a text of 1 to 1024 characters", name, members[name])
+			var v string
+			if err := json.Unmarshal(members[name], &v); err != nil || v == "" || len(v) > 1024 {
+				return nil, fmt.Errorf("dimension %s: value %s: must be a text of 1 to 1024 characters", name, members[name])
 			}
 			dimensions[name] = v
 		}
 		for _, m := range d.Metrics {
-			v, ok := members[m.Name].(float64)
-			if !ok {
-				return nil, fmt.Errorf("metric %s: value %v: must be a number", m.Name, members[m.Name])
+			var v float64
+			if err := json.Unmarshal(members[m.Name], &v); err != nil {
+				return nil, fmt.Errorf("metric %s: value %s: must be a number", m.Name, members[m.Name])
 			}
 			points = append(points, Point{Namespace: d.Namespace, Metric: m.Name, Dimensions: dimensions, At: at, Value: v})
 		}
