@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -49,7 +50,7 @@ func (c *Cloud) serveTables(a *assembly.Assembly, environ []string) error {
 		return err
 	}
 	c.dynamo = dynamodb.New(dynamodb.Options{
-		Region: assembly.Region, BaseEndpoint: aws.String(c.tables.URL()),
+		Region: assembly.Region, BaseEndpoint: aws.String(c.tables.URL()), HTTPClient: http.DefaultClient, // as all else here
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: worthless, SecretAccessKey: worthless}, nil
 		}),
