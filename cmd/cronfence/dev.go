@@ -53,7 +53,8 @@ of its user's.
 It prints a line for every decision and a table at the end. Times are the local cloud's
 own, in UTC. With --for it stops ticking after that long, lets runs in flight finish and
 ends, with exit code 1 if a tick has not exactly one final outcome or it was ended early.
-Without, Ctrl-C ends it.
+Without, Ctrl-C ends it. So does a reader of its output that goes away. Whatever ends it, it ends
+the processes that it started.
 
 Lambda functions with a bootstrap for this processor run as built, without the caller's AWS
 credentials unless AWS_ENDPOINT_URL is set. A command given with --exec stands in for all of a
@@ -96,7 +97,9 @@ expired, missed, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.given = cmd.Flags().Changed
-			return runDev(cmd.Context(), o, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			return whileRead(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), func(ctx context.Context, out, errOut io.Writer) error {
+				return runDev(ctx, o, out, errOut)
+			})
 		},
 	}
 	flags := cmd.Flags()

@@ -16,7 +16,15 @@ import (
 	"github.com/cronfence/cronfence/internal/rig"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(rigged{m}) }
+// TestMain is also the command itself, for tests that need a process of it.
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main()
+	}
+	goleak.VerifyTestMain(rigged{m})
+}
+
+const asCommand = "CRONFENCE_TEST_AS_COMMAND"
 
 // rigged stops the emulators before leaks are looked for.
 type rigged struct{ *testing.M }
