@@ -211,7 +211,7 @@ func (m machine) settle(status schema.RunStatus) state {
 	s := m.call(m.settler, m.settleEvent(status))
 	s.TimeoutSeconds = wholeSeconds(schema.DispatcherTimeout)
 	s.Retry = []retrier{settleRetry(m.spec)}
-	s.Catch = []catcher{{ErrorEquals: []string{anyError}, ResultPath: "$.unsettled", Next: stateUnsettled}}
+	s.Catch = []catcher{{ErrorEquals: []string{anyError}, ResultPath: "$." + schema.UnsettledField, Next: stateUnsettled}}
 	if status == schema.RunFailed {
 		s.Catch[0].Next = stateFailed
 		s.Next = stateFailed

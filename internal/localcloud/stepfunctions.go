@@ -142,7 +142,7 @@ func (f *stepFunctions) find(executionARN string) *execution {
 func (f *stepFunctions) tell(x *execution) {
 	d := schema.StatusDetail{
 		ExecutionARN: x.arn, MachineARN: x.machine.arn, Name: x.name, Status: string(x.Status),
-		StartDate: x.StartedAt.UnixMilli(), Input: x.Input,
+		StartDate: x.StartedAt.UnixMilli(), Input: x.Input, Output: string(x.output),
 	}
 	if !x.StoppedAt.IsZero() {
 		d.StopDate = x.StoppedAt.UnixMilli()

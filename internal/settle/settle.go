@@ -27,7 +27,8 @@ type Handler struct {
 	Out       io.Writer // log and metric lines
 }
 
-// Reply tells the caller what the report came to: the tick's outcome on record.
+// Reply tells the caller what the report came to: the tick's outcome on record, or of an event
+// that has nothing to add the execution's.
 type Reply struct {
 	Outcome guard.Outcome `json:"outcome"`
 	Changed bool          `json:"changed"` // false: it was on record, or the report was stale
@@ -72,6 +73,9 @@ func (h *Handler) observed(ctx context.Context, event json.RawMessage) (any, err
 	}
 	if machine.Status(ev.Detail.Status) == machine.Running {
 		return Reply{Outcome: guard.Running}, nil
+	}
+	if ev.Detail.SettledInside() {
+		return Reply{Outcome: guard.Succeeded}, nil
 	}
 	end, err := Observed(ctx, h.Machines, h.Scheduler, ev, h.Now)
 	if err != nil {

@@ -214,3 +214,30 @@ func TestEventThatIsNoEndIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Nearly every event is of a run whose machine has put its success on record: it costs no request.
+func TestStatusEventOfARunThatSettledItselfAsksNobody(t *testing.T) {
+	for output, want := range map[string]bool{ // whether the event settles
+		`{"run":"r"}`:                           false,
+		`{"run":"r","unsettled":{"Error":"E"}}`: true,
+		``:                                      true, // it was too long
+		`null`:                                  true,
+		`"somebody else's"`:                     true,
+	} {
+		w, spec := testworld.New(t, nil), testworld.Minutely("cleanup")
+		w.At("02:00:00")
+		r := w.Tick(spec, "02:00")
+		w.Runs.End(r.Run, machine.Succeeded, "")
+		w.At("02:00:45")
+		event := w.StatusEvent(r.Run)
+		event.Detail.Output = output
+		w.Store.Reset()
+		got, err := w.Settle(event)
+		if err != nil || got.Changed != want || got.Outcome != guard.Succeeded {
+			t.Errorf("output %q: %+v, %v; want changed %v", output, got, err, want)
+		}
+		if asked := w.Store.Reset(); asked > 0 != want {
+			t.Errorf("output %q: %d requests", output, asked)
+		}
+	}
+}

@@ -31,6 +31,7 @@ type execution struct {
 	begunAt Millis // the world's time; StartedAt is by AWS' clock
 	endedAt Millis
 	work    *work
+	output  string // of a success
 
 	status schema.RunStatus // what the settle step reports
 	end    *schema.EndError

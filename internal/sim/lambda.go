@@ -114,6 +114,9 @@ func (w *World) settle(x *execution, try int) {
 		case (o.err != nil || o.died) && try < settleRetries:
 			w.after(w.jitter(min(time.Second<<try, 20*time.Second)), func() { w.settle(x, try+1) })
 		case x.end == nil:
+			if x.output = x.Input; o.err != nil || o.died {
+				x.output = `{"` + schema.UnsettledField + `":{}}`
+			}
 			w.close(x, machine.Succeeded, "", "")
 		default:
 			w.close(x, machine.Failed, x.end.Error, x.end.Cause)
@@ -125,10 +128,16 @@ func (w *World) settle(x *execution, try int) {
 func (w *World) announce(x *execution) {
 	event := schema.StatusEvent{DetailType: schema.StatusDetailType, Detail: schema.StatusDetail{
 		ExecutionARN: schema.ExecutionARN(w.plan.Spec.Machine, x.name()), MachineARN: w.plan.Spec.Machine, Name: x.name(),
-		Status: string(x.Status), StartDate: x.StartedAt.UnixMilli(), StopDate: x.StoppedAt.UnixMilli(), Input: x.Input,
+		Status: string(x.Status), StartDate: x.StartedAt.UnixMilli(), StopDate: x.StoppedAt.UnixMilli(), Input: x.Input, Output: x.output,
 	}}
+	if w.faults.chance(10) { // it was too long
+		event.Detail.Output = ""
+	}
 	send := func() {
 		w.async(w.named("settler (status) ", x.in.Tick), schema.DispatcherTimeout, func(p *process) error {
+			if event.Detail.SettledInside() {
+				return nil
+			}
 			end, err := settler.Observed(context.Background(), runner{p}, simScheduler, event, p.now)
 			if err != nil {
 				return err

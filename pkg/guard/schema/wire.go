@@ -1,5 +1,7 @@
 package schema
 
+import "encoding/json"
+
 // Error names that a guarded run ends with. The heartbeat function returns the first
 // three as the error types of its Lambda response, and so may the job's own work.
 const (
@@ -135,5 +137,21 @@ type StatusDetail struct {
 	Status       string `json:"status"` // RUNNING, SUCCEEDED, FAILED, TIMED_OUT, ABORTED
 	StartDate    int64  `json:"startDate"`
 	StopDate     int64  `json:"stopDate"`
-	Input        string `json:"input"` // the RunInput as text; absent when it was too long
+	Input        string `json:"input"`  // the RunInput as text; absent when it was too long
+	Output       string `json:"output"` // of one that succeeded; absent when it was too long
+}
+
+// UnsettledField is where a state machine leaves the error when its run succeeded and that
+// could not be put on record.
+const UnsettledField = "unsettled"
+
+// SettledInside tells whether the execution succeeded and its own last step has put that on
+// record: the event then has nothing to add.
+func (d StatusDetail) SettledInside() bool {
+	var output map[string]json.RawMessage
+	if d.Status != "SUCCEEDED" || json.Unmarshal([]byte(d.Output), &output) != nil || output == nil {
+		return false
+	}
+	_, unsettled := output[UnsettledField]
+	return !unsettled
 }
