@@ -29,7 +29,7 @@ Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelpCommand())
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { writeManual(cmd) })
-	root.AddCommand(newDevCommand(), newSimulateCommand(), newNextCommand(), newVersionCommand(), newCompletionCommand())
+	root.AddCommand(newDevCommand(), newSimulateCommand(), newNextCommand(), newCostCommand(), newVersionCommand(), newCompletionCommand())
 	root.AddCommand(newJobsCommand(), newStatusCommand(), newHistoryCommand(), newWhyCommand(), newReportCommand(),
 		newLogsCommand(), newDoctorCommand())
 	root.AddCommand(newRunCommand(), newBackfillCommand(), newPauseCommand(), newResumeCommand(), newReleaseCommand())

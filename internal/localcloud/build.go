@@ -24,6 +24,7 @@ func (c *Cloud) build(a *assembly.Assembly) error {
 	c.states = &stepFunctions{
 		clock: c.clock, tasks: t, machines: map[string]*stateMachine{}, changed: bus.statusChanged, work: &c.work,
 		ctx: c.ctx, executions: map[string]*execution{}, started: map[string]int{}, begun: c.executionStarted, hold: c.hold,
+		observe: c.meters.entered,
 	}
 	t.states = c.states
 	for _, f := range a.Functions {
@@ -239,7 +240,11 @@ func (c *Cloud) addFunctions(a *assembly.Assembly) error {
 			Notices:   c.journal,
 			Schedules: deployed{jobs: func() []*job { return c.jobs }, since: c.config.Start},
 		}, f))
-		err := c.lambda.Add(lambdaapi.Function{Name: f.Name, ARN: f.ARN, Timeout: f.Timeout, Handler: handler})
+		function := lambdaapi.Function{Name: f.Name, ARN: f.ARN, Timeout: f.Timeout, Handler: handler}
+		if m := c.meters.of(f); m != nil {
+			function.Invoked = func() { m.invocations.Add(1) }
+		}
+		err := c.lambda.Add(function)
 		if err != nil {
 			return err
 		}

@@ -50,8 +50,9 @@ type Cloud struct {
 	jobs    []*job
 	sweeps  []sweep
 	stores  map[string]*guard.Memory // by table
-	tables  *dynamodbapi.Server      // what jobs have for DynamoDB
-	dynamo  *dynamodb.Client         // speaks to it
+	meters  meters
+	tables  *dynamodbapi.Server // what jobs have for DynamoDB
+	dynamo  *dynamodb.Client    // speaks to it
 	notices []string
 	// processes says that functions run as built.
 	processes bool
@@ -72,6 +73,7 @@ func New(config Config) (*Cloud, error) {
 		return nil, config.in(err)
 	}
 	c := &Cloud{config: config, clock: clock.New(config.Start, config.Speed), stores: map[string]*guard.Memory{}, notices: a.Notices}
+	c.meters.functions = map[string]*meter{}
 	c.lines = &lines{now: c.clock.Now}
 	c.journal = &journal{out: config.Log, now: c.clock.Now, lines: c.lines}
 	c.ctx, c.quit = context.WithCancel(context.Background())

@@ -111,13 +111,15 @@ func (m crashing) Start(ctx context.Context, machineARN, name, input string) err
 	return m.Runner.Start(ctx, machineARN, name, input)
 }
 
-// throttled is the table as the functions see it. Every refusal stands for all tries of the SDK.
+// throttled is the table as a function sees it. Every refusal stands for all tries of the SDK.
 type throttled struct {
 	guard.Store
 	faults *fault.Set
+	meter  *meter
 }
 
 func (s throttled) refused(job, request string) error {
+	s.meter.requests.Add(1)
 	if _, struck := s.faults.Take(fault.Throttle, job, "the table refuses "+request); struck {
 		return fmt.Errorf("%s: throttled: %w", request, guard.ErrBusy)
 	}
@@ -179,7 +181,9 @@ func (c *Cloud) faulty(e Env, f assembly.Function) Env {
 	if !guards {
 		return e
 	}
-	e.Store = throttled{e.Store, c.faults}
+	m := c.meters.of(f)
+	e.Store = throttled{e.Store, c.faults, m}
+	e.Out = measured{e.Out, &m.logBytes}
 	now := e.Now
 	e.Now = func() time.Time { return c.faults.Now(name, now()) }
 	if name == "dispatcher" {

@@ -25,6 +25,7 @@ type Report struct {
 	Jobs        []JobReport `json:"jobs"`
 	// Faults are those that were asked for, with how often each took effect.
 	Faults []FaultReport `json:"faults"`
+	Usage  Usage         `json:"usage"`
 	// Problems says what must not be: a tick without exactly one final outcome, a job that
 	// overlapped itself.
 	Problems []string `json:"problems"`
@@ -72,7 +73,7 @@ func (r JobReport) Unsuccessful() int {
 func (c *Cloud) report(began, ended time.Time, interrupted bool) (*Report, error) {
 	r := &Report{
 		Start: schema.TickID(began), End: schema.TickID(ended), Speed: c.config.Speed, Interrupted: interrupted,
-		DeadLetters: len(c.async.buried()), Problems: []string{}, Faults: []FaultReport{},
+		DeadLetters: len(c.async.buried()), Problems: []string{}, Faults: []FaultReport{}, Usage: c.meters.usage(),
 	}
 	for _, e := range c.faults.Entries() {
 		r.Faults = append(r.Faults, FaultReport{Fault: e.Text, Count: e.Count})

@@ -31,6 +31,7 @@ type stepFunctions struct {
 	work    *tracker
 	begun   func(*execution)                                      // hears of every execution as it begins; may be nil
 	hold    func(ctx context.Context, x *execution, state string) // keeps one before a state; may be nil
+	observe func(asl.Event)                                       // hears of every event of every execution; may be nil
 
 	ctx context.Context // ends every execution
 
@@ -104,7 +105,7 @@ func (f *stepFunctions) run(ctx context.Context, x *execution) {
 	res, err := x.machine.definition.Run(ctx, asl.Execution{
 		ARN: x.arn, Name: x.name, RoleARN: x.machine.role,
 		MachineARN: x.machine.arn, MachineName: x.machine.name,
-		Input: []byte(x.Input), Clock: f.clock, Tasks: f.tasks, Hold: hold,
+		Input: []byte(x.Input), Clock: f.clock, Tasks: f.tasks, Hold: hold, Observe: f.observe,
 	})
 	switch {
 	case errors.Is(err, asl.ErrTimedOut):

@@ -39,6 +39,8 @@ type Function struct {
 	// Stoppable says that the work ends when nobody waits for its result any more, as a
 	// process or a container does. A Lambda function goes on.
 	Stoppable bool
+	// Invoked is called with every invocation. It may be nil.
+	Invoked func()
 }
 
 // FunctionError is an invocation that the function answered with an error, or that ran
@@ -130,6 +132,9 @@ func (s *Server) InvokeWatched(ctx context.Context, name string, payload []byte,
 	s.mu.Unlock()
 	if f == nil {
 		return nil, fmt.Errorf("function %q: %w", name, ErrNoFunction)
+	}
+	if f.Invoked != nil {
+		f.Invoked()
 	}
 	inst, err := s.instanceFor(f)
 	if err != nil {

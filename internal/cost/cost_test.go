@@ -1,0 +1,164 @@
+package cost_test
+
+import (
+	"context"
+	"io"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/cost"
+	"github.com/cronfence/cronfence/internal/localcloud"
+	"github.com/cronfence/cronfence/internal/localcloud/example"
+	"github.com/cronfence/cronfence/internal/testworld"
+	"github.com/cronfence/cronfence/pkg/schedule"
+)
+
+func TestMachinesShapeAndRunTimeDecideOnTransitions(t *testing.T) {
+	for name, c := range map[string]struct {
+		run, maxRun time.Duration
+		chain       bool
+		transitions int
+		requests    int
+	}{
+		"short":               {20 * time.Second, 45 * time.Second, false, 2, 2},
+		"short chain":         {20 * time.Second, 45 * time.Second, true, 3, 2},
+		"long, before a beat": {20 * time.Second, time.Hour, false, 5, 2},
+		"long, two beats":     {70 * time.Second, time.Hour, false, 9, 4},
+		"long chain":          {70 * time.Second, time.Hour, true, 10, 4},
+	} {
+		e := cost.Of(cost.Job{TicksPerMonth: 1000, RunTime: c.run, MaxRunTime: c.maxRun, Chain: c.chain})
+		if e.TransitionsPerRun != c.transitions || e.RequestsPerRun != c.requests || e.RequestsPerSkip != 2 {
+			t.Errorf("%s: %d transitions, %d requests, %d a skip; want %d, %d, 2", name,
+				e.TransitionsPerRun, e.RequestsPerRun, e.RequestsPerSkip, c.transitions, c.requests)
+		}
+	}
+}
+
+func TestSumsAreThoseOfTheLines(t *testing.T) {
+	j := cost.Job{TicksPerMonth: 43_830, RunTime: 170 * time.Second, MaxRunTime: time.Hour, SkipShare: 2.0 / 3}
+	e := cost.Of(j)
+	var million, month float64
+	for _, l := range e.Lines {
+		million += l.USDPerMillionRuns
+		month += l.USDPerMonth
+		want := (l.PerRun*e.RunsPerMonth + l.PerSkip*e.SkipsPerMonth + l.PerMonth) * l.UnitPriceUSD
+		if math.Abs(l.USDPerMonth-want) > 1e-9 {
+			t.Errorf("%s: %v a month, want %v", l.Item, l.USDPerMonth, want)
+		}
+	}
+	if math.Abs(million-e.USDPerMillionRuns) > 1e-6 || math.Abs(month-e.USDPerMonth) > 1e-9 {
+		t.Errorf("%v and %v are not the sums %v and %v", e.USDPerMillionRuns, e.USDPerMonth, million, month)
+	}
+	if math.Abs(e.RunsPerMonth+e.SkipsPerMonth-j.TicksPerMonth) > 1e-6 || math.Abs(e.RunsPerMonth-14_610) > 1e-6 {
+		t.Errorf("%v runs and %v skips of %v ticks", e.RunsPerMonth, e.SkipsPerMonth, j.TicksPerMonth)
+	}
+}
+
+func TestTicksAndSkipsComeFromTheSchedule(t *testing.T) {
+	from := time.Date(2026, 9, 7, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		expression string
+		run        time.Duration
+		month      float64
+		share      float64
+	}{
+		{"rate(1 minute)", 3 * time.Minute, 43_800, 2.0 / 3},
+		{"rate(1 minute)", time.Minute, 43_800, 0},
+		{"rate(1 minute)", time.Minute + time.Second, 43_800, 0.5},
+		{"cron(0 2 * * ? *)", time.Hour, 365.0 / 12, 0},
+		{"cron(0/15 9-10 * * ? *)", 40 * time.Minute, 8 * 365.0 / 12, 5.0 / 8}, // the night between
+		{"at(2026-09-08T00:00:00)", time.Hour, 1.0 / 12, 0},
+	} {
+		s, err := schedule.Parse(c.expression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := cost.TicksPerMonth(s, from); math.Abs(got-c.month) > 0.01 {
+			t.Errorf("%s: %v ticks a month, want %v", c.expression, got, c.month)
+		}
+		if got := cost.SkipShare(s, from, c.run); math.Abs(got-c.share) > 0.001 {
+			t.Errorf("%s, runs of %v: share %v, want %v", c.expression, c.run, got, c.share)
+		}
+	}
+}
+
+// The example's jobs in the local cloud: cleanup with beats, whose ticks are skipped two times
+// out of three, and sync without.
+func TestCountsAreThoseOfTheLocalCloud(t *testing.T) {
+	cloud, err := localcloud.New(localcloud.Config{
+		Assembly: example.Assembly, Start: time.Date(2026, 9, 7, 1, 59, 30, 0, time.UTC), Speed: 300, For: 15 * time.Minute,
+		Log: io.Discard, Out: io.Discard,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := cloud.Run(context.Background())
+	if err == nil {
+		err = cloud.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := report.Usage
+	beats := u.Functions["heartbeat"]
+	runs, skips, long, base := 0, 0, 0, 0
+	for _, j := range report.Jobs {
+		shape := cost.Job{MaxRunTime: 45 * time.Second}
+		if j.Job == "cleanup" {
+			shape.MaxRunTime = time.Hour
+			long += j.Started
+		}
+		runs, skips, base = runs+j.Started, skips+j.Skipped, base+j.Started*shape.TransitionsPerRun()
+	}
+	if long == 0 || runs == long || skips == 0 || beats.Invocations == 0 {
+		t.Fatalf("%+v: want runs of both shapes, skips and beats", report.Jobs)
+	}
+	// A beat is two transitions; one that the end of its run cuts short is not followed by a wait.
+	most := int64(base) + 2*beats.Invocations
+	if u.Transitions > most || u.Transitions < most-int64(long) {
+		t.Errorf("%d transitions, want %d, or up to %d fewer", u.Transitions, most, long)
+	}
+	settler := u.Functions["settler"]
+	if settler.Requests != int64(runs) || settler.Invocations != 2*int64(runs) || beats.Requests != beats.Invocations {
+		t.Errorf("settler %+v, heartbeat %+v: want a request for each of %d runs and each beat, and an invocation for each status event", settler, beats, runs)
+	}
+	// Within its first window a job's starts and its first tick ask for more.
+	dispatcher := u.Functions["dispatcher"]
+	if least := int64(runs + cost.RequestsPerSkip*skips); dispatcher.Requests < least || dispatcher.Requests > least+int64(runs)+10 {
+		t.Errorf("dispatcher %+v: want %d requests and few more", dispatcher, least)
+	}
+	sweeps := u.Functions["sentinel"]
+	if got := float64(sweeps.LogBytes) / float64(sweeps.Invocations) / float64(len(report.Jobs)); math.Abs(got-cost.SweepLog) > 0.25*cost.SweepLog {
+		t.Errorf("the sentinel writes %v bytes a job and sweep, %v are assumed", got, cost.SweepLog)
+	}
+	if dispatcher.Invocations != int64(runs+skips) {
+		t.Errorf("dispatcher %+v: want an invocation for each of %d ticks", dispatcher, runs+skips)
+	}
+}
+
+func TestLogBytesAreThoseOfTheHandlers(t *testing.T) {
+	w, spec := testworld.New(t, nil), testworld.Minutely("a-name-of-20-letters")
+	written := func(do func()) float64 {
+		w.Out.Reset()
+		do()
+		return float64(w.Out.Len())
+	}
+	w.Established(spec, "02:00")
+	w.At("02:01:00")
+	run := w.Tick(spec, "02:01")
+	for _, c := range []struct {
+		what    string
+		assumed float64
+		do      func()
+	}{
+		{"beat", cost.BeatLog, func() { w.At("02:01:30"); _ = w.Beat(run) }},
+		{"skip", cost.SkipLog, func() { w.At("02:02:00"); w.Tick(spec, "02:02") }},
+		{"settle", cost.SettleLog, func() { w.At("02:02:10"); _, _ = w.Succeed(run) }},
+		{"dispatch", cost.DispatchLog, func() { w.At("02:03:00"); w.Tick(spec, "02:03") }},
+	} {
+		if got := written(c.do); math.Abs(got-c.assumed) > 0.1*c.assumed {
+			t.Errorf("%s writes %v bytes, %v are assumed", c.what, got, c.assumed)
+		}
+	}
+}
