@@ -14,7 +14,6 @@ const (
 	statePrefix       = "Cronfence "
 	stateRun          = "Run"
 	stateChain        = statePrefix + "Chain"
-	stateObject       = statePrefix + "Run Object"
 	stateGuarded      = statePrefix + "Guarded"
 	stateWait         = statePrefix + "Wait"
 	stateHeartbeat    = statePrefix + "Heartbeat"
@@ -53,7 +52,7 @@ type work struct {
 	// cancelled says that the work stops when its branch is cancelled and not when a
 	// timeout of its own runs out: a second branch bounds it.
 	cancelled bool
-	// object says that the task needs the run object as its input, to hand it on as text.
+	// object says that the task hands the run object on as text, and so needs it in its input.
 	object bool
 	// neverStarted are the errors which prove that the work was never started.
 	neverStarted []string
@@ -126,7 +125,7 @@ var startRetry = retrier{IntervalSeconds: 2, MaxAttempts: 3, BackoffRate: 2}
 // so cancels the other. Settling stands behind it: in the job's branch it would race with
 // the heartbeat, which then finds the guard released and ends a success as LeaseLost.
 func (m machine) guarded(beside definition) state {
-	return state{
+	guarded := state{
 		Type:       "Parallel",
 		Branches:   []any{m.jobBranch(), beside},
 		ResultPath: discard,
@@ -136,6 +135,10 @@ func (m machine) guarded(beside definition) state {
 		},
 		Next: stateSettle,
 	}
+	if m.work.object {
+		guarded.Parameters = m.withObject()
+	}
+	return guarded
 }
 
 func (m machine) jobBranch() definition {
@@ -149,10 +152,6 @@ func (m machine) jobBranch() definition {
 		stateFinished: {Type: "Fail", Comment: "Ends the other branch too; caught below", Error: schema.ErrorFinished, Cause: "the job is done"},
 		stateReserved: {Type: "Fail", Comment: reservedComment, Error: schema.ErrorReserved, CausePath: "$.end.Cause"},
 	}}
-	if m.work.object {
-		branch.StartAt = stateObject
-		branch.States[stateObject] = state{Type: "Pass", Parameters: m.runObject(), Next: name}
-	}
 	return branch
 }
 

@@ -28,6 +28,7 @@ type aslState struct {
 	Parameters                                        struct {
 		FunctionName string
 		Payload      map[string]any
+		Object       map[string]any
 	}
 	TimeoutSeconds, Seconds float64
 	ResultPath              *string

@@ -27,6 +27,19 @@ func (m machine) runObject() map[string]any {
 	}
 }
 
+// objectField is where a task that hands the run object on as text finds it.
+const objectField = "object"
+
+// withObject is the run's input with the run object beside it. It stands in the Parallel around
+// the task: a state of its own would be one more to pay for.
+func (m machine) withObject() map[string]any {
+	input := map[string]any{objectField: m.runObject()}
+	for _, field := range []string{"job", "tick", "run", "fence", "attempt", "deadline", "interval"} {
+		input[field+".$"] = "$." + field
+	}
+	return input
+}
+
 // beatEvent is schema.BeatEvent as a payload template.
 func (m machine) beatEvent() map[string]any {
 	return map[string]any{

@@ -5,11 +5,13 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/cronfence/cronfence/internal/cost"
 	"github.com/cronfence/cronfence/internal/localcloud/asl"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
@@ -43,6 +45,15 @@ type functions struct {
 	mu      sync.Mutex
 	calls   map[string]int
 	settled *schema.SettleEvent // the last report
+	entered []string            // states
+}
+
+func (f *functions) observe(e asl.Event) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.HasSuffix(e.Type, "StateEntered") {
+		f.entered = append(f.entered, e.State)
+	}
 }
 
 func (f *functions) RunTask(ctx context.Context, task asl.Task) (any, error) {
@@ -213,6 +224,33 @@ func TestEveryEndOfAChainIsSettledAsWhatItWas(t *testing.T) {
 	}
 }
 
+// Every state entered is a transition that is paid for.
+func TestEveryShapeEntersAsFewStatesAsItCan(t *testing.T) {
+	const chainsOwn = 4 // its choice, call, pause and end
+	for _, c := range []struct {
+		machine string
+		takes   time.Duration // the task
+		own     int
+		job     cost.Job
+	}{
+		{"without-beats", 20 * time.Second, 0, cost.Job{}},
+		{"with-beats", 20 * time.Second, 0, cost.Job{MaxRunTime: time.Hour}},
+		{"with-beats", 70 * time.Second, 0, cost.Job{MaxRunTime: time.Hour, RunTime: 70 * time.Second}},
+		{"container", 70 * time.Second, 0, cost.Job{MaxRunTime: time.Hour, RunTime: 70 * time.Second}},
+		{"chain-without-beats", 5 * time.Second, chainsOwn, cost.Job{Chain: true}},
+		{"chain-with-beats", 5 * time.Second, chainsOwn, cost.Job{Chain: true, MaxRunTime: time.Hour}},
+		{"chain-with-beats", 50 * time.Second, chainsOwn, cost.Job{Chain: true, MaxRunTime: time.Hour, RunTime: 70 * time.Second}},
+	} {
+		f := &functions{answers: map[string]answer{"Run": {takes: c.takes}, "Call": {takes: c.takes}}, calls: map[string]int{}}
+		if status, _ := execute(t, c.machine, f); status != "" {
+			t.Errorf("%s ends %s", c.machine, status)
+		}
+		if got, want := len(f.entered)-c.own, c.job.TransitionsPerRun(); got != want {
+			t.Errorf("%s, a task of %v: %d transitions, want %d: %v", c.machine, c.takes, got, want, f.entered)
+		}
+	}
+}
+
 // execute runs a golden machine with its longest delays; the error is the execution's.
 func execute(t *testing.T, golden string, f *functions) (status string, took time.Duration) {
 	t.Helper()
@@ -232,7 +270,7 @@ func execute(t *testing.T, golden string, f *functions) (status string, took tim
 		began := time.Now()
 		result, err := machine.Run(t.Context(), asl.Execution{
 			ARN: "arn:x", Name: runInput.Run, MachineARN: "arn:m", MachineName: "shop_cleanup", Input: input,
-			Clock: bubble{}, Tasks: f, Random: func() float64 { return 1 },
+			Clock: bubble{}, Tasks: f, Observe: f.observe, Random: func() float64 { return 1 },
 		})
 		took = time.Since(began)
 		if err != nil {

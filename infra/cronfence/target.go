@@ -78,4 +78,4 @@ func arnPart(arn, separator string, i float64) string {
 }
 
 // runText is a task's parameter that holds the run object as JSON text.
-const runText = "States.JsonToString($)"
+const runText = "States.JsonToString($." + objectField + ")"

@@ -49,7 +49,7 @@ const states = "arn:<AWS::Partition>:states:::"
 // Containers and scripts get the run object as text, made by a state before theirs.
 func TestContainersReceiveTheRunObjectAsText(t *testing.T) {
 	tpl := targets(t)
-	const text = "States.JsonToString($)"
+	const text = "States.JsonToString($.object)"
 	for _, c := range []struct {
 		job, resource string
 		where         []any
@@ -68,8 +68,8 @@ func TestContainersReceiveTheRunObjectAsText(t *testing.T) {
 			t.Errorf("%s: a timeout of %v ends the state and not the work: want the branch cancelled", c.job, run["TimeoutSeconds"])
 		}
 		raw, d := tpl.definition(t, "shop_"+c.job)
-		if object := d.state(t, "Cronfence Run Object"); object.Type != "Pass" || object.Next != "Run" {
-			t.Errorf("%s: run object made by %+v", c.job, object)
+		if around := d.state(t, "Cronfence Guarded"); around.Parameters.Object["job.$"] != "$.job" {
+			t.Errorf("%s: its run object is not in %v", c.job, around.Parameters)
 		}
 		if !strings.Contains(raw, `"payload":{"q":"a<b'&\\\"c"}`) {
 			t.Errorf("%s: the payload does not stand as it was given", c.job)

@@ -28,15 +28,13 @@ func (j Job) Beats() (n int, beats bool) {
 
 // TransitionsPerRun counts the states that a run enters: the work and its settling; with a
 // heartbeat also the Parallel around them, the first wait and the end of the job's branch, and
-// two a beat. A chain stands in a Parallel of its own and counts without its own states.
+// two a beat. A chain has the same five around it, with a clock where it needs no heartbeat, and
+// its own states come on top.
 func (j Job) TransitionsPerRun() int {
 	beats, withBeats := j.Beats()
 	n := 2
-	if withBeats {
+	if withBeats || j.Chain {
 		n = 5 + 2*beats
-	}
-	if j.Chain {
-		n++
 	}
 	return n
 }

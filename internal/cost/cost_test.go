@@ -22,10 +22,10 @@ func TestMachinesShapeAndRunTimeDecideOnTransitions(t *testing.T) {
 		requests    int
 	}{
 		"short":               {20 * time.Second, 45 * time.Second, false, 2, 2},
-		"short chain":         {20 * time.Second, 45 * time.Second, true, 3, 2},
+		"short chain":         {20 * time.Second, 45 * time.Second, true, 5, 2},
 		"long, before a beat": {20 * time.Second, time.Hour, false, 5, 2},
 		"long, two beats":     {70 * time.Second, time.Hour, false, 9, 4},
-		"long chain":          {70 * time.Second, time.Hour, true, 10, 4},
+		"long chain":          {70 * time.Second, time.Hour, true, 9, 4},
 	} {
 		e := cost.Of(cost.Job{TicksPerMonth: 1000, RunTime: c.run, MaxRunTime: c.maxRun, Chain: c.chain})
 		if e.TransitionsPerRun != c.transitions || e.RequestsPerRun != c.requests || e.RequestsPerSkip != 2 {
@@ -87,7 +87,7 @@ func TestTicksAndSkipsComeFromTheSchedule(t *testing.T) {
 // out of three, and sync without.
 func TestCountsAreThoseOfTheLocalCloud(t *testing.T) {
 	cloud, err := localcloud.New(localcloud.Config{
-		Assembly: example.Assembly, Start: time.Date(2026, 9, 7, 1, 59, 30, 0, time.UTC), Speed: 300, For: 15 * time.Minute,
+		Assembly: example.Assembly, Start: time.Date(2026, 9, 7, 1, 59, 30, 0, time.UTC), Speed: 60, For: 7 * time.Minute,
 		Log: io.Discard, Out: io.Discard,
 	})
 	if err != nil {
