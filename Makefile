@@ -1,6 +1,6 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-.PHONY: help dev test proof sim explore walks oracle fences mutate lint fmt synth tools
+.PHONY: help dev test proof lists release sim explore walks oracle fences mutate lint fmt synth tools
 
 help: ## list the targets
 	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
@@ -10,6 +10,12 @@ dev: ## run the example jobs in a local cloud (needs Go)
 
 test: .venv/stamp ## run every test, under the race detector too (needs Go, a C compiler, Python 3.11, Node.js)
 	scripts/test
+
+release: ## build the command line for all platforms into dist, with checksums and bills of materials (needs Go, git)
+	scripts/release
+
+lists: .venv/stamp ## measure long lists of the command line on an emulator (needs Go, Python 3.11)
+	go test -v -timeout 30m ./cmd/cronfence -run MeasureLists -lists
 
 proof: sim explore walks oracle fences mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
 

@@ -14,6 +14,8 @@ type column struct {
 	// spare is when the column is left out of a table that is too wide: the highest goes
 	// first, 0 stays.
 	spare int
+	// text is words that may be cut where the column is the last one.
+	text bool
 	// colour is that of a cell; nil is none.
 	colour func(cell string) string
 }
@@ -81,9 +83,9 @@ func (c *columns) flush() error {
 const gap = 2 // between columns
 
 // leastCut is how much of a cut column is shown at the least.
-const leastCut = 12
+const leastCut = 30
 
-// choose decides which columns are shown: as many as fit, the last of them cut.
+// choose decides which columns are shown: as many as fit.
 func (c *columns) choose() {
 	for i := range c.all {
 		c.shown = append(c.shown, i)
@@ -102,11 +104,11 @@ func (c *columns) choose() {
 	}
 }
 
-// least is how wide the table is with its last column cut.
+// least is how wide the table is, with its last column cut where that is text.
 func (c *columns) least() int {
 	width := gap * (len(c.shown) - 1)
 	for at, i := range c.shown {
-		if at == len(c.shown)-1 {
+		if at == len(c.shown)-1 && c.all[i].text {
 			return width + min(c.widths[i], leastCut)
 		}
 		width += c.widths[i]
@@ -120,7 +122,7 @@ func (c *columns) write(cells []string, header bool) error {
 	for at, i := range c.shown {
 		cell := orDash(cells[i])
 		last := at == len(c.shown)-1
-		if last && c.screen.width > 0 {
+		if last && c.all[i].text && c.screen.width > 0 {
 			cell = cut(cell, max(c.screen.width-column, leastCut))
 		}
 		colour := ""

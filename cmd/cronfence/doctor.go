@@ -57,12 +57,12 @@ func writeDiagnosis(cmd *cobra.Command, d ops.Diagnosis) error {
 			title += "  " + s.paint(bold, f.Job)
 		}
 		// The fix stays in one line: it is for copying.
-		if err := say(cmd, title+"\n  "+s.wrap(f.What, 2)+"\n  fix: "+f.Fix+"\n"); err != nil {
+		if err := writeText(cmd, title+"\n  "+s.wrap(f.What, 2)+"\n  fix: "+f.Fix+"\n"); err != nil {
 			return err
 		}
 	}
 	for _, u := range d.Unchecked {
-		if err := say(cmd, s.wrap("not looked at: "+u.What+": "+u.Why, 2)); err != nil {
+		if err := writeText(cmd, s.wrap("not looked at: "+u.What+": "+u.Why, 2)); err != nil {
 			return err
 		}
 	}

@@ -91,7 +91,7 @@ func (o *operated) listHistory(cmd *cobra.Command, op ops.Operator, q ops.Histor
 
 func newHistoryTable(out io.Writer) *columns {
 	return newColumns(out, column{name: "TICK"}, column{name: "OUTCOME", colour: outcomeColour}, column{name: "DELAY", spare: 1},
-		column{name: "RUN TIME"}, column{name: "RATIO"}, column{name: "WHY"})
+		column{name: "RUN TIME"}, column{name: "RATIO"}, column{name: "WHY", text: true})
 }
 
 func historyCells(e ops.Entry) []string {

@@ -24,7 +24,7 @@ lastSuccessAt, nextTick.`,
 
 func (o *operated) listJobs(cmd *cobra.Command, op ops.Operator) error {
 	table := newColumns(cmd.OutOrStdout(), column{name: "JOB"}, column{name: "STATE", colour: stateColour}, column{name: "SINCE", spare: 2},
-		column{name: "TICK", spare: 4}, column{name: "LAST SUCCESS", spare: 1}, column{name: "NEXT TICK"}, column{name: "SCHEDULE", spare: 3})
+		column{name: "TICK", spare: 4}, column{name: "LAST SUCCESS", spare: 1}, column{name: "NEXT TICK"}, column{name: "SCHEDULE", spare: 3, text: true})
 	for j, err := range op.Jobs(cmd.Context()) {
 		if err != nil {
 			return err

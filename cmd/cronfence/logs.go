@@ -61,7 +61,7 @@ func writeLogs(cmd *cobra.Command, l ops.Logs) error {
 	about := cmd.ErrOrStderr()
 	_, _ = fmt.Fprintf(about, "run %s of tick %s\n", l.Run, l.Tick)
 	for _, line := range l.Lines {
-		if err := say(cmd, line.At.UTC().Format("2006-01-02T15:04:05.000Z")+"  "+ops.Printable(line.Text)); err != nil {
+		if err := writeText(cmd, line.At.UTC().Format("2006-01-02T15:04:05.000Z")+"  "+ops.Printable(line.Text)); err != nil {
 			return err
 		}
 	}

@@ -76,13 +76,19 @@ func deploy(t *testing.T, cloud rig.Cloud, name string) deployed {
 	if err := d.engine.Introduce(t.Context(), d.spec); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("AWS_ENDPOINT_URL", cloud.Endpoint)
-	t.Setenv("AWS_REGION", cloud.Config.Region)
-	t.Setenv("AWS_ACCESS_KEY_ID", "moto")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	t.Setenv("AWS_CONFIG_FILE", filepath.Join(t.TempDir(), "none")) // nothing of the user's own
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", filepath.Join(t.TempDir(), "none"))
+	useAWS(t, cloud.Endpoint, cloud.Config.Region, "moto")
 	return d
+}
+
+// useAWS points the command line at an endpoint, and at nothing of the user's own.
+func useAWS(t *testing.T, endpoint, region, key string) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"AWS_ENDPOINT_URL": endpoint, "AWS_REGION": region, "AWS_ACCESS_KEY_ID": key, "AWS_SECRET_ACCESS_KEY": "secret",
+		"AWS_CONFIG_FILE": filepath.Join(t.TempDir(), "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"),
+	} {
+		t.Setenv(name, value)
+	}
 }
 
 // succeed settles a run as its state machine would.

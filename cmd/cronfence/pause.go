@@ -60,8 +60,13 @@ func whichJobs(args []string) string {
 	return strings.Join(args, ", ")
 }
 
-// say writes a line for a person.
+// say writes a sentence for a person.
 func say(cmd *cobra.Command, text string) error {
+	return writeText(cmd, screenOf(cmd.OutOrStdout()).wrap(text, 0))
+}
+
+// writeText writes a line as it is.
+func writeText(cmd *cobra.Command, text string) error {
 	if _, err := fmt.Fprintln(cmd.OutOrStdout(), text); err != nil {
 		return fmt.Errorf("write answer: %w", err)
 	}

@@ -109,6 +109,7 @@ func (p ticksPreview) write(out io.Writer, zone string) error {
 	if err != nil {
 		return fmt.Errorf("load zone: %w", err)
 	}
+	screen := screenOf(out)
 	var b strings.Builder
 	for _, tick := range p.Ticks {
 		b.WriteString(tick.Format(time.RFC3339))
@@ -118,7 +119,7 @@ func (p ticksPreview) write(out io.Writer, zone string) error {
 		b.WriteString("\n")
 	}
 	for _, note := range p.Notes {
-		b.WriteString("note: " + note + "\n")
+		b.WriteString(screen.wrap("note: "+note, 2) + "\n")
 	}
 	if _, err := io.WriteString(out, b.String()); err != nil {
 		return fmt.Errorf("write ticks: %w", err)

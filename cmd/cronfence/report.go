@@ -84,8 +84,9 @@ func (r weekly) write(out io.Writer) error {
 		_, err := fmt.Fprintln(out, "nothing is on record yet")
 		return err
 	}
+	screen := screenOf(out)
 	for _, l := range r.Jobs {
-		if _, err := fmt.Fprintln(out, l.Text); err != nil {
+		if _, err := fmt.Fprintln(out, screen.wrap(l.Text, 2)); err != nil {
 			return fmt.Errorf("write report: %w", err)
 		}
 	}

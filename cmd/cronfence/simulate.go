@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -34,26 +35,27 @@ makes of runs that take long. Ends settle before a tick of the same instant.
 
 A history file has the run times of ticks past, a line each: CSV with tick and seconds, or JSON
 with "tick" and "seconds", or what the history verb writes with --json. A tick that is not in it
-takes as long as the last one before it.
+takes as long as the last one before it. The ticks are those between its first and its last one,
+unless --start and --for say otherwise; what the history verb writes says the job's schedule too.
 
 With --json it writes one document: ticks, started, succeeded, failed, skipped, coalesced,
 replaced, missed, expired, abandoned, leaseLost, maxConcurrent, maxRatio (run time / interval)
 and trustedOverlaps (moments at which two runs were trusted; always 0).`,
 		Example: `  cronfence simulate --schedule 'rate(1 minute)' --run-time 3m --for 6h
-  cronfence simulate --schedule 'cron(0 * * * ? *)' --overlap queue-one --history runs.csv --for 168h`,
+  cronfence simulate --history <(cronfence history cleanup --json) --overlap queue-one`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runSimulate(o, time.Now(), cmd.OutOrStdout())
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.schedule, "schedule", "", "EventBridge expression: cron(...), rate(...) or at(...)")
-	flags.StringVar(&o.timezone, "timezone", "UTC", "IANA zone, such as Europe/Berlin")
+	flags.StringVar(&o.schedule, "schedule", "", "EventBridge expression: cron(...), rate(...) or at(...) (default: that of the history)")
+	flags.StringVar(&o.timezone, "timezone", "", "IANA zone, such as Europe/Berlin (default: UTC)")
 	flags.StringVar(&o.overlap, "overlap", "skip", "what a tick does that finds its job running: skip, queue-one, replace or allow")
 	flags.DurationVar(&o.runTime, "run-time", 0, "how long every run takes, such as 3m")
 	flags.StringVar(&o.history, "history", "", "file with the run times of ticks, instead of --run-time")
 	flags.StringVar(&o.start, "start", "", "instant of the beginning, RFC 3339 (default: now, or the first tick of the history)")
-	flags.DurationVar(&o.length, "for", 0, "how long ticks come, such as 6h")
+	flags.DurationVar(&o.length, "for", 0, "how long ticks come, such as 6h (default: to the last tick of the history)")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document")
 	return cmd
 }
@@ -79,15 +81,10 @@ func runSimulate(o simulateOptions, now time.Time, out io.Writer) error {
 	return err
 }
 
-// read turns the flags into what is simulated.
+// read turns the flags into what is simulated. What they leave open the history says.
 func (o simulateOptions) read(now time.Time) (sim.Options, error) {
 	var none sim.Options
-	switch {
-	case o.schedule == "":
-		return none, usagef("--schedule is not set: must be an EventBridge expression, such as 'rate(1 minute)'")
-	case o.length <= 0:
-		return none, usagef("--for %v: must be a duration such as 6h", o.length)
-	case (o.runTime > 0) == (o.history != ""):
+	if (o.runTime > 0) == (o.history != "") {
 		return none, usagef("--run-time %v and --history %q: must be exactly one of them, such as --run-time 3m", o.runTime, o.history)
 	}
 	overlap, err := policy.ParseOverlap(o.overlap)
@@ -98,38 +95,56 @@ func (o simulateOptions) read(now time.Time) (sim.Options, error) {
 		Overlap: overlap, From: now.Truncate(time.Minute), For: o.length,
 		RunTime: func(time.Time) time.Duration { return o.runTime }, Longest: o.runTime,
 	}
+	var past sim.Past
 	if o.history != "" {
-		runs, err := readHistory(o.history)
-		if err != nil {
+		if past, err = readHistory(o.history); err != nil {
 			return none, err
 		}
-		options.From, options.RunTime, options.Longest = runs[0].Tick, runs.Of, runs.Longest()
+		options.From, options.RunTime, options.Longest = past.First, past.Of, past.Longest()
+		if o.schedule == "" {
+			o.schedule, o.timezone = past.Schedule, cmp.Or(o.timezone, past.Timezone)
+		}
 	}
 	if o.start != "" {
 		if options.From, err = time.Parse(time.RFC3339, o.start); err != nil {
 			return none, usagef("--start %q: must be an instant in RFC 3339, such as 2026-03-08T06:00:00Z", o.start)
 		}
 	}
-	if options.Schedule, err = schedule.Parse(o.schedule, schedule.In(o.timezone)); err != nil {
-		return none, usagef("%w", err)
+	if options.For == 0 && past.Last.After(options.From) {
+		options.For = past.Last.Sub(options.From) + time.Second
 	}
-	if n := options.Schedule.Between(options.From, options.From.Add(o.length)); n > maxSimulated {
-		return none, usagef("--for %v: has %d ticks; must be at most %d", o.length, n, maxSimulated)
+	return o.scheduled(options)
+}
+
+// scheduled adds the schedule, and refuses what would take for ever.
+func (o simulateOptions) scheduled(options sim.Options) (sim.Options, error) {
+	var err error
+	switch {
+	case o.schedule == "":
+		return options, usagef("--schedule is not set: must be an EventBridge expression, such as 'rate(1 minute)'")
+	case options.For <= 0:
+		return options, usagef("--for %v: must be a duration such as 6h", options.For)
+	}
+	if options.Schedule, err = schedule.Parse(o.schedule, schedule.In(cmp.Or(o.timezone, "UTC"))); err != nil {
+		return options, usagef("%w", err)
+	}
+	if n := options.Schedule.Between(options.From, options.From.Add(options.For)); n > maxSimulated {
+		return options, usagef("--for %v: has %d ticks; must be at most %d", options.For, n, maxSimulated)
 	}
 	return options, nil
 }
 
-func readHistory(file string) (sim.RunTimes, error) {
+func readHistory(file string) (sim.Past, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, usagef("--history: %w", err)
+		return sim.Past{}, usagef("--history: %w", err)
 	}
 	defer func() { _ = f.Close() }() // it was read only
-	runs, err := sim.ReadRunTimes(f)
+	past, err := sim.ReadPast(f)
 	if err != nil {
-		return nil, usagef("--history %s: %w", file, err)
+		return past, usagef("--history %s: %w", file, err)
 	}
-	return runs, nil
+	return past, nil
 }
 
 // writeSummary says it in words, and leaves out what did not happen.

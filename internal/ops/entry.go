@@ -38,6 +38,9 @@ type Entry struct {
 
 	From  time.Time `json:"from,omitzero"` // of a gap its first tick
 	Count int       `json:"count"`         // of ticks: 1, or the gap's
+
+	Schedule string `json:"schedule,omitempty"` // of the job now, in its history alone
+	Timezone string `json:"timezone,omitempty"`
 }
 
 // Blocker is what a tick found in its way.

@@ -167,8 +167,7 @@ func highRatio(x *Diagnosis, g guard.Guard, rows []guard.Row, now guard.Millis) 
 		return
 	}
 	x.Add(FoundHighRatio, g.Job,
-		fmt.Sprintf("make it shorter or rarer, or choose its overlap policy; what each makes of it: cronfence simulate --schedule '%s' --timezone %s --history <(cronfence history %s --json) --overlap queue-one --for 168h",
-			g.Spec.Schedule, cmp.Or(g.Spec.Timezone, "UTC"), g.Job),
+		fmt.Sprintf("make it shorter or rarer, or choose its overlap policy; what each makes of it: cronfence simulate --history <(cronfence history %s --json) --overlap queue-one", g.Job),
 		"run %s of %s took %.2f of its interval of %s", highest.Run, g.Job, highest.Ratio, Span(secondsOf(highest.Interval)))
 }
 

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -30,6 +31,9 @@ func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 		for e, err := range d.history(ctx, g, since, historyPage, q.Kind) {
 			if err == nil && q.Outcome != "" && e.Outcome != q.Outcome {
 				continue
+			}
+			if g.Spec != nil {
+				e.Schedule, e.Timezone = g.Spec.Schedule, cmp.Or(g.Spec.Timezone, "UTC")
 			}
 			if !yield(e, err) || err != nil {
 				return

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
@@ -22,70 +23,107 @@ type RunTime struct {
 	Took time.Duration
 }
 
-// ReadRunTimes reads a line a tick: CSV with tick and seconds, with or without a heading, or
-// JSON with "tick" and "seconds", or "runTimeSeconds" as the history verb writes it. A JSON
-// line without a run time, such as that of a skipped tick, is passed over.
-func ReadRunTimes(r io.Reader) (RunTimes, error) {
-	var all RunTimes
+// Past is what is known of ticks past.
+type Past struct {
+	RunTimes
+	First, Last        time.Time // planned ticks, those without a run too
+	Schedule, Timezone string    // as the newest line that names one has it
+}
+
+// ReadPast reads a line a tick: CSV with tick and seconds, with or without a heading, or JSON
+// with "tick" and "seconds", or what the history verb writes. A line without a run time, such
+// as that of a skipped tick, tells of the tick alone; manual runs and the like, which no
+// schedule plans, are passed over.
+func ReadPast(r io.Reader) (Past, error) {
+	var p Past
 	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || n == 1 && strings.HasPrefix(strings.ToLower(line), "tick") {
 			continue
 		}
-		tick, seconds, err := readLine(line)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
+		if err := p.read(line); err != nil {
+			return Past{}, fmt.Errorf("line %d: %w", n, err)
 		}
-		if seconds < 0 {
-			continue
-		}
-		at, err := schema.ParseTick(tick)
-		if err != nil {
-			return nil, fmt.Errorf("line %d: %w", n, err)
-		}
-		all = append(all, RunTime{at, time.Duration(seconds * float64(time.Second))})
 	}
 	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("read run times: %w", err)
+		return Past{}, fmt.Errorf("read run times: %w", err)
 	}
-	if len(all) == 0 {
-		return nil, fmt.Errorf("no run time in it: must have lines such as 2026-09-07T02:00:00Z,12.5")
+	if len(p.RunTimes) == 0 {
+		return Past{}, fmt.Errorf("no run time in it: must have lines such as 2026-09-07T02:00:00Z,12.5")
 	}
-	slices.SortStableFunc(all, func(a, b RunTime) int { return a.Tick.Compare(b.Tick) })
-	return all, nil
+	slices.SortStableFunc(p.RunTimes, func(a, b RunTime) int { return a.Tick.Compare(b.Tick) })
+	return p, nil
 }
 
-// noRunTime stands for a line that tells of no run.
-const noRunTime = -1
+// maxLine is far more than a line of the history verb has.
+const maxLine = 1 << 20
 
-func readLine(line string) (tick string, seconds float64, err error) {
-	if !strings.HasPrefix(line, "{") {
-		tick, text, _ := strings.Cut(line, ",")
-		seconds, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-		if err != nil || seconds < 0 {
-			return "", 0, fmt.Errorf("%q: must be a tick and its seconds, such as 2026-09-07T02:00:00Z,12.5", line)
+func (p *Past) read(text string) error {
+	l, err := readLine(text)
+	if err != nil || l.Kind != "" && l.Kind != string(guard.Scheduled) {
+		return err
+	}
+	at, err := schema.ParseTick(l.Tick)
+	if err != nil {
+		return err
+	}
+	first := at
+	if !l.From.IsZero() { // ticks that never came, from one to another
+		first = l.From
+	}
+	if p.First.IsZero() || first.Before(p.First) {
+		p.First = first
+	}
+	if !at.Before(p.Last) {
+		p.Last = at
+		if l.Schedule != "" {
+			p.Schedule, p.Timezone = l.Schedule, l.Timezone
 		}
-		return strings.TrimSpace(tick), seconds, nil
 	}
-	var row struct {
-		Tick           string   `json:"tick"`
-		Seconds        *float64 `json:"seconds"`
-		RunTimeSeconds *float64 `json:"runTimeSeconds"`
+	if took, known := l.took(); known {
+		p.RunTimes = append(p.RunTimes, RunTime{at, took})
 	}
-	if err := json.Unmarshal([]byte(line), &row); err != nil {
-		return "", 0, fmt.Errorf("%q: must be a JSON object with tick and seconds: %w", line, err)
-	}
-	if row.Seconds == nil {
-		row.Seconds = row.RunTimeSeconds
-	}
+	return nil
+}
+
+// pastLine is what is read of a line.
+type pastLine struct {
+	Tick, Kind, Schedule, Timezone string
+	Seconds, RunTimeSeconds        *float64
+	StartedAt, EndedAt, From       time.Time
+}
+
+// took is a run's time, if there is one. The history verb leaves out one of no seconds.
+func (l pastLine) took() (time.Duration, bool) {
 	switch {
-	case row.Seconds == nil:
-		return row.Tick, noRunTime, nil
-	case *row.Seconds < 0:
-		return "", 0, fmt.Errorf("%q: seconds must not be negative", line)
+	case l.Seconds != nil:
+		return secondsOf(*l.Seconds), true
+	case l.RunTimeSeconds != nil:
+		return secondsOf(*l.RunTimeSeconds), true
 	}
-	return row.Tick, *row.Seconds, nil
+	return max(0, l.EndedAt.Sub(l.StartedAt)), !l.StartedAt.IsZero() && !l.EndedAt.IsZero()
+}
+
+func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func readLine(text string) (l pastLine, err error) {
+	if !strings.HasPrefix(text, "{") {
+		tick, number, _ := strings.Cut(text, ",")
+		seconds, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || seconds < 0 {
+			return l, fmt.Errorf("%q: must be a tick and its seconds, such as 2026-09-07T02:00:00Z,12.5", text)
+		}
+		return pastLine{Tick: strings.TrimSpace(tick), Seconds: &seconds}, nil
+	}
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return l, fmt.Errorf("%q: must be a JSON object with tick and seconds: %w", text, err)
+	}
+	if took, _ := l.took(); took < 0 {
+		return l, fmt.Errorf("%q: seconds must not be negative", text)
+	}
+	return l, nil
 }
 
 // Of is the run time of the tick planned at t: its own, else that of the last one before it,

@@ -12,8 +12,11 @@ func TestRunTimesAreReadFromCSVAndFromJSONLines(t *testing.T) {
 		"no heading":   "2026-09-07T00:02:00Z,90\n\n2026-09-07T00:01:00Z,30.5",
 		"JSON":         `{"tick":"2026-09-07T00:01:00Z","seconds":30.5}` + "\n" + `{"tick":"2026-09-07T00:02:00Z","seconds":90}`,
 		"history verb": `{"tick":"2026-09-07T00:01:00Z","runTimeSeconds":30.5}` + "\n" + `{"tick":"2026-09-07T00:01:30Z","outcome":"Skipped"}` + "\n" + `{"tick":"2026-09-07T00:02:00Z","runTimeSeconds":90}`,
+		"history with other kinds": `{"tick":"2026-09-07T00:02:00Z","kind":"scheduled","runTimeSeconds":90}` + "\n" +
+			`{"tick":"manual-2026-09-07T00:01:30.000Z","kind":"manual","runTimeSeconds":500}` + "\n" +
+			`{"tick":"2026-09-07T00:01:00Z","kind":"scheduled","startedAt":"2026-09-07T00:01:00Z","endedAt":"2026-09-07T00:01:30.5Z"}`,
 	} {
-		r, err := ReadRunTimes(strings.NewReader(text))
+		r, err := ReadPast(strings.NewReader(text))
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -27,6 +30,18 @@ func TestRunTimesAreReadFromCSVAndFromJSONLines(t *testing.T) {
 	}
 }
 
+// What the history verb writes tells the ticks and the schedule too, those of skipped and missed
+// ticks among them.
+func TestThePastTellsItsTicksAndItsSchedule(t *testing.T) {
+	p, err := ReadPast(strings.NewReader(`{"tick":"2026-09-07T00:09:00Z","kind":"scheduled","outcome":"Skipped","schedule":"rate(1 minute)","timezone":"UTC"}
+{"tick":"2026-09-07T00:08:00Z","kind":"scheduled","runTimeSeconds":90,"schedule":"rate(2 minutes)"}
+{"tick":"2026-09-07T00:03:00Z","kind":"scheduled","outcome":"Missed","from":"2026-09-07T00:01:00Z","count":3}`))
+	minute := func(n int) time.Time { return time.Date(2026, 9, 7, 0, n, 0, 0, time.UTC) }
+	if err != nil || p.First != minute(1) || p.Last != minute(9) || p.Schedule != "rate(1 minute)" || p.Timezone != "UTC" || len(p.RunTimes) != 1 {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
 func TestRunTimesThatSayNothingAreRefusedWithTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                "no run time",
@@ -36,7 +51,7 @@ func TestRunTimesThatSayNothingAreRefusedWithTheirLine(t *testing.T) {
 		`{"tick":"2026-09-07T00:01:00Z",`: "line 1",
 		`{"tick":"2026-09-07T00:01:00Z"}`: "no run time",
 	} {
-		if _, err := ReadRunTimes(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := ReadPast(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v: want %q", text, err, want)
 		}
 	}

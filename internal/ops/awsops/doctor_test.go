@@ -3,18 +3,11 @@ package awsops_test
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
-	"net/http/httputil"
-	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudwatch"
 	cloudwatchtypes "github.com/aws/aws-sdk-go-v2/service/cloudwatch/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -29,50 +22,6 @@ import (
 	"github.com/cronfence/cronfence/internal/rig"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
-
-// shopStack has a job's schedule as the constructs make it, with what it needs.
-const shopStack = `{"Resources": {
-	"Group": {"Type": "AWS::Scheduler::ScheduleGroup", "Properties": {"Name": "cronfence-shop"}},
-	"Role": {"Type": "AWS::IAM::Role", "Properties": {"AssumeRolePolicyDocument": {"Version": "2012-10-17", "Statement": []}}},
-	"Letters": {"Type": "AWS::SQS::Queue"},
-	"Machine": {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"StateMachineName": "shop_cleanup",
-		"RoleArn": {"Fn::GetAtt": ["Role", "Arn"]}, "DefinitionString": "{\"StartAt\":\"W\",\"States\":{\"W\":{\"Type\":\"Pass\",\"End\":true}}}"}},
-	"Schedule": {"Type": "AWS::Scheduler::Schedule", "DependsOn": "Group", "Properties": {
-		"Name": "cleanup.shop", "GroupName": "cronfence-shop", "State": "ENABLED", "FlexibleTimeWindow": {"Mode": "OFF"},
-		"ScheduleExpression": "cron(0 0 1 1 ? *)", "ScheduleExpressionTimezone": "UTC",
-		"Target": {"Arn": {"Fn::GetAtt": ["Letters", "Arn"]}, "RoleArn": {"Fn::GetAtt": ["Role", "Arn"]},
-			"DeadLetterConfig": {"Arn": {"Fn::GetAtt": ["Letters", "Arn"]}},
-			"RetryPolicy": {"MaximumEventAgeInSeconds": 900, "MaximumRetryAttempts": 185},
-			"Input": {"Fn::Join": ["", ["{\"job\":\"cleanup\",\"spec\":{\"job\":\"cleanup\",\"schedule\":\"cron(0 0 1 1 ? *)\",\"machine\":\"", {"Ref": "Machine"}, "\"}}"]]}}}}
-}}`
-
-// knowsSchedules is CloudFormation as the emulator has it, which finds no stack by a resource's
-// physical id, with that added.
-func knowsSchedules(t *testing.T, endpoint, stackID string) string {
-	t.Helper()
-	target, err := url.Parse(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
-	emulator := httputil.NewSingleHostReverseProxy(target)
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		if form, err := url.ParseQuery(string(body)); err == nil && form.Get("Action") == "DescribeStackResources" {
-			w.Header().Set("Content-Type", "text/xml")
-			_, _ = fmt.Fprintf(w, `<DescribeStackResourcesResponse><DescribeStackResourcesResult><StackResources><member>
-				<PhysicalResourceId>%s</PhysicalResourceId><StackId>%s</StackId><LogicalResourceId>Schedule</LogicalResourceId>
-				</member></StackResources></DescribeStackResourcesResult></DescribeStackResourcesResponse>`, form.Get("PhysicalResourceId"), stackID)
-			return
-		}
-		r.Body = io.NopCloser(strings.NewReader(string(body)))
-		emulator.ServeHTTP(w, r)
-	}))
-	t.Cleanup(s.Close)
-	return s.URL
-}
 
 func useEndpoint(t *testing.T, cloud rig.Cloud, key string) {
 	t.Helper()
@@ -111,20 +60,12 @@ func findings(t *testing.T) (map[string]string, ops.Diagnosis) {
 
 func TestDoctorComparesADeployedSchedulerWithItsStack(t *testing.T) {
 	cloud, ctx := rig.Ministack(t), t.Context()
-	stacks := cloudformation.NewFromConfig(cloud.Config)
-	stack := must(stacks.CreateStack(ctx, &cloudformation.CreateStackInput{StackName: aws.String("Shop"), TemplateBody: aws.String(shopStack)}))
-	t.Cleanup(func() {
-		_, err := stacks.DeleteStack(context.Background(), &cloudformation.DeleteStackInput{StackName: aws.String("Shop")})
-		if err != nil {
-			t.Error(err)
-		}
-	})
-	schedules := scheduler.NewFromConfig(cloud.Config)
-	group := must(schedules.GetScheduleGroup(ctx, &scheduler.GetScheduleGroupInput{Name: aws.String("cronfence-shop")}))
-	table := cloud.Table(t)
-	must(schedules.TagResource(ctx, &scheduler.TagResourceInput{ResourceArn: group.Arn, Tags: []types.Tag{{Key: aws.String(schema.TagTable), Value: &table}}}))
+	schedules, table := scheduler.NewFromConfig(cloud.Config), cloud.Table(t)
+	stack := rig.Shop(t, cloud, table)
 	useEndpoint(t, cloud, "ministack")
-	t.Setenv("AWS_ENDPOINT_URL_CLOUDFORMATION", knowsSchedules(t, cloud.Endpoint, *stack.StackId))
+	front := rig.NewFront(t, cloud)
+	front.Stack = stack
+	t.Setenv("AWS_ENDPOINT_URL", front.URL)
 
 	found, x := findings(t)
 	if found[ops.FoundScheduleChanged] != "" || found[ops.FoundScheduleMissing] != "" || found[ops.FoundDeadLetters] != "" || found[ops.FoundUnknownJob] == "" {
