@@ -99,7 +99,7 @@ func TestExamplesWriteWithTheirFenceAndAreRefusedWithAnOlderOne(t *testing.T) {
 			p, client, table := p(t), dynamodb.NewFromConfig(c.Config), c.Table(t)
 			older, newer := runObject(table, 1_796_046_370_001), runObject(table, 1_796_046_370_002)
 			newer.Tick = "2026-09-07T02:15:00Z"
-			guardOf(t, client, newer)
+			guardOf(t, client, newer, false)
 
 			p.run(t, c, newer, "WATCH_GUARD=1", "")
 			want := "closed 2026-09-07T02:15:00Z 1796046370002"
@@ -107,6 +107,8 @@ func TestExamplesWriteWithTheirFenceAndAreRefusedWithAnOlderOne(t *testing.T) {
 			p.run(t, c, older, "", "Cronfence.LeaseLost: write with fence 1796046370001 refused")
 			account(t, client, table, want)
 			p.run(t, c, older, "WATCH_GUARD=1", "Cronfence.LeaseLost: the run no longer holds")
+			guardOf(t, client, newer, true)
+			p.run(t, c, newer, "WATCH_GUARD=1", "Cronfence.Stop: the run is asked to stop")
 
 			late := newer
 			late.Deadline = "2026-01-01T00:00:00Z"
@@ -133,15 +135,18 @@ func (p program) run(t *testing.T, c rig.Cloud, run schema.RunObject, env, says 
 	}
 }
 
-// guardOf makes the run its job's holder.
-func guardOf(t *testing.T, client *dynamodb.Client, run schema.RunObject) {
+// guardOf makes the run its job's holder, which may be asked to stop.
+func guardOf(t *testing.T, client *dynamodb.Client, run schema.RunObject, stop bool) {
 	t.Helper()
-	_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &run.Table, Item: map[string]types.AttributeValue{
+	item := map[string]types.AttributeValue{
 		"pk": &types.AttributeValueMemberS{Value: run.Job}, "sk": &types.AttributeValueMemberS{Value: "guard"},
 		"fence": &types.AttributeValueMemberN{Value: fmt.Sprint(run.Fence)},
 		"run":   &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"id": &types.AttributeValueMemberS{Value: run.Run}}},
-	}})
-	if err != nil {
+	}
+	if stop {
+		item["stop"] = &types.AttributeValueMemberM{Value: map[string]types.AttributeValue{"byTick": &types.AttributeValueMemberS{Value: "2026-09-07T02:30:00Z"}}}
+	}
+	if _, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &run.Table, Item: item}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,14 +35,17 @@ export async function fencedUpdate(run, table, key, sets) {
   }
 }
 
-/** Reads the job's guard: false when the run should end. Needs GetItem on the run's table. */
-export async function stillOurs(run) {
+/** Reads the job's guard and throws why the run should end. Needs GetItem on the run's table. */
+export async function lookAtGuard(run) {
   const { Item: guard = {} } = await client.send(new GetItemCommand({
     TableName: run.table,
     Key: { pk: { S: run.job }, sk: { S: 'guard' } },
     ConsistentRead: true,
   }));
-  return guard.run?.M?.id?.S === run.run && guard.fence?.N === String(run.fence) && !guard.mark && !guard.stop;
+  if (guard.run?.M?.id?.S !== run.run || guard.fence?.N !== String(run.fence) || guard.mark) {
+    throw ended('Cronfence.LeaseLost', "the run no longer holds its job's guard");
+  }
+  if (guard.stop) throw ended('Cronfence.Stop', 'the run is asked to stop');
 }
 
 export async function handler(run) {
@@ -50,9 +53,7 @@ export async function handler(run) {
     if (Date.now() >= Date.parse(run.deadline)) { // the wall clock goes on while a process is paused
       throw ended('Cronfence.MaxRunTime', 'the run had its maximum run time');
     }
-    if (process.env.WATCH_GUARD && !(await stillOurs(run))) {
-      throw ended('Cronfence.LeaseLost', "the run no longer holds its job's guard, or is asked to stop");
-    }
+    if (process.env.WATCH_GUARD) await lookAtGuard(run);
     await fencedUpdate(run, process.env.ACCOUNTS_TABLE, { pk: { S: account }, sk: { S: 'account' } }, {
       status: { S: 'closed' },
       closed_by: { S: run.tick },

@@ -15,6 +15,7 @@ from botocore.exceptions import ClientError
 # The state machine knows a run's end by the name of its error: such a run is not Failed.
 LeaseLost = type("Cronfence.LeaseLost", (Exception,), {})
 MaxRunTime = type("Cronfence.MaxRunTime", (Exception,), {})
+Stop = type("Cronfence.Stop", (Exception,), {})
 
 
 def fenced_update(client, run, table, key, sets):
@@ -37,19 +38,21 @@ def fenced_update(client, run, table, key, sets):
         raise LeaseLost(f"write with fence {run['fence']} refused: a newer run has written here") from error
 
 
-def still_ours(client, run):
-    """Reads the job's guard: False when the run should end. Needs GetItem on the run's table."""
+def look_at_guard(client, run):
+    """Reads the job's guard and raises why the run should end. Needs GetItem on the run's table."""
     guard = client.get_item(
         TableName=run["table"],
         Key={"pk": {"S": run["job"]}, "sk": {"S": "guard"}},
         ConsistentRead=True,
     ).get("Item", {})
-    return (
+    held = (
         guard.get("run", {}).get("M", {}).get("id", {}).get("S") == run["run"]
         and guard.get("fence", {}).get("N") == str(run["fence"])
-        and "mark" not in guard
-        and "stop" not in guard
     )
+    if not held or "mark" in guard:
+        raise LeaseLost("the run no longer holds its job's guard")
+    if "stop" in guard:
+        raise Stop("the run is asked to stop")
 
 
 def out_of_time(run):
@@ -62,8 +65,8 @@ def handler(run, context):
     for account in run["payload"]["accounts"]:
         if out_of_time(run):
             raise MaxRunTime("the run had its maximum run time")
-        if os.environ.get("WATCH_GUARD") and not still_ours(client, run):
-            raise LeaseLost("the run no longer holds its job's guard, or is asked to stop")
+        if os.environ.get("WATCH_GUARD"):
+            look_at_guard(client, run)
         closed = {"status": {"S": "closed"}, "closed_by": {"S": run["tick"]}}
         fenced_update(client, run, os.environ["ACCOUNTS_TABLE"], {"pk": {"S": account}, "sk": {"S": "account"}}, closed)
 

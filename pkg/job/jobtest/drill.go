@@ -1,6 +1,8 @@
 package jobtest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"testing"
@@ -150,7 +152,15 @@ func (d *drill) state() any {
 }
 
 func compare(a string, x any, b string, y any) string {
-	return fmt.Sprintf("%s: %.*s\n%s: %.*s", a, maxState, fmt.Sprintf("%+v", x), b, maxState, fmt.Sprintf("%+v", y))
+	shownX, shownY := fmt.Sprintf("%+v", x), fmt.Sprintf("%+v", y)
+	// JSON follows pointers, such as DynamoDB's attribute values, and leaves out what is not
+	// exported: it is better where it shows the difference.
+	jsonX, noX := json.Marshal(x)
+	jsonY, noY := json.Marshal(y)
+	if noX == nil && noY == nil && !bytes.Equal(jsonX, jsonY) {
+		shownX, shownY = string(jsonX), string(jsonY)
+	}
+	return fmt.Sprintf("%s: %.*s\n%s: %.*s", a, maxState, shownX, b, maxState, shownY)
 }
 
 // never is the point at which a run that is not held is held.

@@ -208,3 +208,16 @@ func TestAFailureOfTheNewerRunIsOne(t *testing.T) {
 		t.Errorf("the drill says %q", said)
 	}
 }
+
+// Items of DynamoDB are pointers, whose addresses tell nothing.
+func TestTheDrillShowsStatesThatArePointers(t *testing.T) {
+	s := newShop(t)
+	type item struct{ Value any }
+	said := drill(t, jobtest.Job{Work: s.noneFenced, Reset: s.reset, State: func(ctx context.Context) (any, error) {
+		state, err := s.state(ctx)
+		return []*item{{state}}, err
+	}})
+	if strings.Contains(said, ": [0x") || !strings.Contains(said, `before: [{"Value":`) {
+		t.Errorf("the drill says %q", said)
+	}
+}
