@@ -45,10 +45,10 @@ func newDevCommand() *cobra.Command {
 records in memory. Without --assembly it runs the example app: a cleanup every minute that
 takes 2 min 50 s, a sync every quarter of an hour, a nightly report.
 
-It listens on 127.0.0.1:7171 for the verbs' --dev and answers on loopback addresses only,
-unless --listen names another; port 0 is any free one. A taken port ends it, but not with
---for and without --listen. What changes something needs the token that it leaves in a file
-of its user's.
+It listens on 127.0.0.1:7171, for a browser and for the verbs' --dev, and answers on loopback
+addresses only, unless --listen names another; port 0 is any free one. A taken port ends it,
+but not with --for and without --listen. What changes something needs a token: it is part of
+the address that is printed for the browser, and in a file of its user's for the verbs.
 
 It prints a line for every decision and a table at the end. Times are the local cloud's
 own, in UTC. With --for it stops ticking after that long, lets runs in flight finish and
@@ -108,7 +108,7 @@ expired, missed, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio,
 	flags.DurationVar(&o.length, "for", 0, "end after that long in the local cloud's time (default: at Ctrl-C)")
 	flags.StringArrayVar(&o.exec, "exec", nil, "JOB=COMMAND: run a shell command as the work of a job; may be repeated")
 	flags.StringArrayVar(&o.faults, "fault", nil, "let something go wrong, such as 'kill cleanup at 5m'; may be repeated")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:7171", "HOST:PORT to listen on for the verbs' --dev")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:7171", "HOST:PORT to listen on, for a browser and the verbs' --dev")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document at the end")
 	allowed(cmd, "speed", fmt.Sprintf("must be more than 0 and at most %d", maxSpeed))
 	return cmd

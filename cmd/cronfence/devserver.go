@@ -11,6 +11,7 @@ import (
 	"github.com/cronfence/cronfence/internal/localcloud"
 	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/internal/ops/devapi"
+	"github.com/cronfence/cronfence/internal/web"
 )
 
 // closeTimeout is how long requests in flight have at the end of a local cloud.
@@ -27,12 +28,15 @@ func checkListen(address string) error {
 	return nil
 }
 
-// devServer lets the verbs' --dev operate a local cloud.
-type devServer struct{ *devapi.Server }
+// devLooks is how often the page looks at a local cloud: a person sees it move.
+const devLooks = time.Second
+
+// pageServer shows the page, with the HTTP interface beside it.
+type pageServer struct{ *devapi.Server }
 
 // serve listens, and answers over the local cloud. It returns nil where nobody asked for that
 // and nobody need reach the local cloud.
-func (o devOptions) serve(ctx context.Context, cloud *localcloud.Cloud, log io.Writer) (*devServer, error) {
+func (o devOptions) serve(ctx context.Context, cloud *localcloud.Cloud, log io.Writer) (*pageServer, error) {
 	server, err := devapi.Listen(ctx, o.listen)
 	if err != nil && o.length > 0 && !o.given("listen") {
 		_, _ = fmt.Fprintf(log, "note: %v\n", err)
@@ -41,24 +45,38 @@ func (o devOptions) serve(ctx context.Context, cloud *localcloud.Cloud, log io.W
 	if err != nil {
 		return nil, err
 	}
-	s := &devServer{server}
+	s := &pageServer{server}
 	operators, err := operatorsOf(ctx, cloud)
+	if err == nil {
+		err = s.LeaveToken()
+	}
 	if err != nil {
 		s.close(ctx, log)
 		return nil, err
 	}
-	server.Serve(operators, cloud.Faults())
+	page := &web.Page{
+		Operators: operators, Where: fmt.Sprintf("local cloud, %v times as fast as real time", o.speed), Now: cloud.Now, By: whoever(""), Every: devLooks, Faults: cloud.Faults(),
+	}
+	if o.speed == 1 {
+		page.Where = "local cloud, in real time"
+	}
+	s.Serve(operators, cloud.Faults(), page.Handler())
 	return s, nil
 }
 
-func (s *devServer) announce(log io.Writer) {
+func (s *pageServer) announce(log io.Writer) {
 	_, _ = fmt.Fprintf(log, "operate it with --dev, such as: cronfence jobs --dev %s\n", s.URL())
+	s.announcePage(log)
+}
+
+func (s *pageServer) announcePage(log io.Writer) {
+	_, _ = fmt.Fprintf(log, "watch it at %s\n", s.PageURL())
 	if !s.Loopback() {
 		_, _ = fmt.Fprintln(log, "note: other machines can reach it and read what it shows")
 	}
 }
 
-func (s *devServer) close(ctx context.Context, log io.Writer) {
+func (s *pageServer) close(ctx context.Context, log io.Writer) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()
 	if err := s.Close(closing); err != nil {

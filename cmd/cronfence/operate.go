@@ -27,12 +27,17 @@ type operated struct {
 }
 
 // whereHelp ends the help of every such verb.
-const whereHelp = `
+const whereHelp = deployedHelp + " With --dev it is that of a running `cronfence dev`."
+
+// deployedHelp says which deployed scheduler is meant.
+const deployedHelp = `
 
 The scheduler is that of --scheduler, or the only one in the account and Region: schedulers
 are found by their groups of schedules, whose tag cronfence:table names the table. That needs
 scheduler:ListScheduleGroups and scheduler:ListTagsForResource; AWS_REGION, AWS_PROFILE and
-AWS_ENDPOINT_URL work as everywhere. With --dev it is that of a running ` + "`cronfence dev`" + `.`
+AWS_ENDPOINT_URL work as everywhere.`
+
+const schedulerUsage = "`NAME` of the scheduler (default: the only one in the account and Region)"
 
 // command makes a verb that takes arguments named as given, the first a job, and operates a
 // scheduler. What is wrong with its flags belongs into PreRunE: it is said before the
@@ -56,7 +61,7 @@ func (o *operated) command(use, short, long, example string, do func(cmd *cobra.
 			return work()
 		},
 	}
-	cmd.Flags().StringVar(&o.scheduler, "scheduler", "", "`NAME` of the scheduler (default: the only one in the account and Region)")
+	cmd.Flags().StringVar(&o.scheduler, "scheduler", "", schedulerUsage)
 	cmd.Flags().StringVar(&o.dev, "dev", "", "`URL` of a running cronfence dev, such as http://127.0.0.1:7171")
 	cmd.Flags().BoolVar(&o.json, "json", false, "write JSON")
 	return cmd
@@ -129,13 +134,11 @@ func (o *operated) preview(cmd *cobra.Command, op ops.Operator, act ops.Act) err
 
 // open finds the scheduler.
 func (o *operated) open(ctx context.Context, errOut io.Writer) (ops.Operator, error) {
-	if o.scheduler != "" {
-		if err := schema.CheckScheduler(o.scheduler); err != nil {
-			return nil, usagef("--scheduler: %w", err)
-		}
-	}
 	if o.dev == "" {
-		return awsops.Open(ctx, o.scheduler, warnings{errOut})
+		return o.deployed(ctx, errOut)
+	}
+	if err := o.checkScheduler(); err != nil {
+		return nil, err
 	}
 	client, err := devapi.Dial(ctx, o.dev, o.scheduler)
 	var wrong *devapi.URLError
@@ -143,6 +146,24 @@ func (o *operated) open(ctx context.Context, errOut io.Writer) (ops.Operator, er
 		return nil, usagef("--dev: %w", err)
 	}
 	return client, err
+}
+
+// deployed finds the scheduler in AWS.
+func (o *operated) deployed(ctx context.Context, errOut io.Writer) (*ops.Direct, error) {
+	if err := o.checkScheduler(); err != nil {
+		return nil, err
+	}
+	return awsops.Open(ctx, o.scheduler, warnings{errOut})
+}
+
+func (o *operated) checkScheduler() error {
+	if o.scheduler == "" {
+		return nil
+	}
+	if err := schema.CheckScheduler(o.scheduler); err != nil {
+		return usagef("--scheduler: %w", err)
+	}
+	return nil
 }
 
 // warnings tells the person at the command line what the functions would log.

@@ -32,7 +32,7 @@ Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 
 	root.AddCommand(newDevCommand(), newSimulateCommand(), newNextCommand(), newCostCommand(), newVersionCommand(), newCompletionCommand())
 	root.AddCommand(newJobsCommand(), newStatusCommand(), newHistoryCommand(), newWhyCommand(), newReportCommand(),
 		newLogsCommand(), newDoctorCommand())
-	root.AddCommand(newRunCommand(), newBackfillCommand(), newPauseCommand(), newResumeCommand(), newReleaseCommand())
+	root.AddCommand(newRunCommand(), newBackfillCommand(), newPauseCommand(), newResumeCommand(), newReleaseCommand(), newUICommand())
 	return root
 }
 

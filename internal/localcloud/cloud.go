@@ -101,6 +101,9 @@ func (c Config) in(err error) error {
 	return fmt.Errorf("assembly %s: %w", c.Directory, err)
 }
 
+// Now is the local cloud's time.
+func (c *Cloud) Now() time.Time { return c.clock.Now() }
+
 // Notices says what of the assembly does not run here.
 func (c *Cloud) Notices() []string { return c.notices }
 

@@ -30,7 +30,8 @@ type World struct {
 	Runs  *Runs
 	Out   bytes.Buffer // log and metric lines
 	Clock time.Time
-	Told  []Told // by Engine
+	clock sync.Mutex // held by At and Now, so that a server may ask for the time
+	Told  []Told     // by Engine
 	token int
 }
 
@@ -53,7 +54,11 @@ func New(t *testing.T, store guard.Store) *World {
 }
 
 // Now is the world's clock.
-func (w *World) Now() time.Time { return w.Clock }
+func (w *World) Now() time.Time {
+	w.clock.Lock()
+	defer w.clock.Unlock()
+	return w.Clock
+}
 
 // At sets the clock to a time of the first day, "02:00:30".
 func (w *World) At(clock string) time.Time {
@@ -62,6 +67,8 @@ func (w *World) At(clock string) time.Time {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.clock.Lock()
+	defer w.clock.Unlock()
 	w.Clock = Midnight.Add(at.Sub(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC)))
 	return w.Clock
 }

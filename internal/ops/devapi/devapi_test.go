@@ -38,7 +38,10 @@ func serve(t *testing.T) (*devapi.Server, *testworld.World, *ops.Direct) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Serve(map[string]ops.Operator{direct.Name: direct}, newFaults(t))
+	if err := s.LeaveToken(); err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(map[string]ops.Operator{direct.Name: direct}, newFaults(t), http.NotFoundHandler())
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)

@@ -1,5 +1,6 @@
 // Package devapi is the HTTP interface of a running `cronfence dev`: a server over package
-// ops, and the client that the command line's --dev speaks with.
+// ops, with the page of package web beside it, and the client that the command line's --dev
+// speaks with. `cronfence ui` serves a deployed scheduler in the same way.
 //
 // The server is for one user of one machine. It listens on loopback unless told otherwise
 // and answers only requests whose Host header is an address or "localhost", so that no name

@@ -17,10 +17,12 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard"
 )
 
-// routes answers over operators, one a scheduler, and over faults.
-func routes(operators map[string]ops.Operator, f Faults) http.Handler {
+// routes answers over operators, one a scheduler, and over faults where there can be any.
+func routes(operators map[string]ops.Operator, f Faults) *http.ServeMux {
 	mux := http.NewServeMux()
-	faultRoutes(mux, f)
+	if f != nil {
+		faultRoutes(mux, f)
+	}
 	mux.HandleFunc("GET "+prefix, func(w http.ResponseWriter, _ *http.Request) {
 		writeJSON(w, http.StatusOK, schedulers{slices.Sorted(maps.Keys(operators))})
 	})

@@ -17,13 +17,13 @@ import (
 type Server struct {
 	listener net.Listener
 	token    string
-	file     string // where the token is
+	file     string // where the token was left, if it was
 	http     *http.Server
 	done     chan struct{} // closed when serving ended
 }
 
-// Listen opens the address, HOST:PORT with port 0 for any free one, and leaves the token for
-// its user. Requests wait until Serve. Close must be called.
+// Listen opens the address, HOST:PORT with port 0 for any free one. Requests wait until Serve.
+// Close must be called.
 func Listen(ctx context.Context, address string) (*Server, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -32,12 +32,13 @@ func Listen(ctx context.Context, address string) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
-	s := &Server{listener: l, token: rand.Text()}
-	if s.file, err = leaveToken(s.port(), s.token); err != nil {
-		_ = l.Close()
-		return nil, err
-	}
-	return s, nil
+	return &Server{listener: l, token: rand.Text()}, nil
+}
+
+// LeaveToken leaves the token where this user's clients find it, until Close.
+func (s *Server) LeaveToken() (err error) {
+	s.file, err = leaveToken(s.port(), s.token)
+	return err
 }
 
 // InUseError says that somebody else listens on an address.
@@ -64,11 +65,17 @@ func (s *Server) URL() string {
 	return "http://" + a.String()
 }
 
-// Serve begins to answer, over operators by the names of their schedulers and over faults, and
-// returns.
-func (s *Server) Serve(operators map[string]ops.Operator, f Faults) {
+// PageURL is where a person finds the page. The token is in the part of it that a browser
+// keeps to itself: whoever only knows the address may look and not act.
+func (s *Server) PageURL() string { return s.URL() + "/#token=" + s.token }
+
+// Serve begins to answer, over operators by the names of their schedulers, over faults - nil
+// where nothing can be asked to go wrong - and with the page beside them, and returns.
+func (s *Server) Serve(operators map[string]ops.Operator, f Faults, page http.Handler) {
+	mux := routes(operators, f)
+	mux.Handle("/", page)
 	s.http = &http.Server{
-		Handler:           access{token: s.token, loopback: s.Loopback(), next: routes(operators, f)},
+		Handler:           access{token: s.token, loopback: s.Loopback(), next: mux},
 		ReadHeaderTimeout: readTimeout,
 		ReadTimeout:       readTimeout,
 	}
@@ -82,7 +89,9 @@ func (s *Server) Serve(operators map[string]ops.Operator, f Faults) {
 // Close ends the server and takes the token away. Requests in flight are finished first, as
 // long as ctx lasts.
 func (s *Server) Close(ctx context.Context) error {
-	removeToken(s.file, s.token)
+	if s.file != "" {
+		removeToken(s.file, s.token)
+	}
 	if s.http == nil {
 		return s.listener.Close()
 	}
