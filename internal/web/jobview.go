@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/ops"
@@ -120,8 +121,8 @@ func lineOf(e ops.Entry, w window, chosen string) line {
 	if ratio := ratioOf(e, w.Now); ratio > 0 {
 		l.Ratio = fmt.Sprintf("%.2f", ratio)
 	}
-	if l.Text == "" {
-		l.Text = e.By
+	if e.By != "" {
+		l.Text = strings.TrimSuffix(e.By+"; "+l.Text, "; ")
 	}
 	return l
 }

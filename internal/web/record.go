@@ -65,12 +65,12 @@ func ahead(j ops.Job, now, to time.Time) []time.Time {
 func read(ctx context.Context, op ops.Operator, j ops.Job, w window) (record, error) {
 	var r record
 	oldest := w.From.Add(-intervalOf(j, w.From))
-	known := map[string]bool{}
+	looked, known := 0, map[string]bool{}
 	for e, err := range op.History(ctx, ops.HistoryQuery{Job: j.Job, Since: oldest}) {
 		if err != nil {
 			return record{}, fmt.Errorf("read history of %s: %w", j.Job, err)
 		}
-		if len(r.Entries) == maxEntries {
+		if looked++; looked > maxEntries {
 			r.More = true
 			break
 		}

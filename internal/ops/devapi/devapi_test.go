@@ -171,6 +171,8 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 		{"act from elsewhere", "POST", own, "http://evil.example", token, 403},
 		{"act from another port", "POST", own, "http://127.0.0.1:1", token, 403},
 		{"act from a file", "POST", own, "null", token, 403},
+		{"end without token", "DELETE", own, "http://" + own, "", 401},
+		{"end from elsewhere", "DELETE", own, "http://evil.example", token, 403},
 		{"preflight", "OPTIONS", own, "http://evil.example", "", 403},
 	} {
 		for path, body := range map[string]string{
@@ -193,6 +195,58 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 				t.Errorf("%s %s: status %d, want %d", tt.name, path, status, tt.want)
 			}
 		}
+	}
+}
+
+// Whatever is asked for, a browser is told to load nothing from elsewhere, to run no script that
+// stands in an answer and to show no answer in a frame.
+func TestEveryAnswerForbidsEverythingButItsOwn(t *testing.T) {
+	s, _, _ := serve(t)
+	for _, path := range []string{"/", "/api/v1/schedulers", "/api/v1/schedulers/test/jobs/none", "/nothing/there"} {
+		_, _, header := send(t, request(t, s, "GET", path, ""))
+		policy := header.Get("Content-Security-Policy")
+		for _, part := range strings.Split(policy, "; ") {
+			if name, value, _ := strings.Cut(part, " "); value != "'self'" && value != "'none'" {
+				t.Errorf("%s: %s allows %s", path, name, value)
+			}
+		}
+		for _, part := range []string{"default-src 'none'", "base-uri 'none'", "frame-ancestors 'none'"} {
+			if !strings.Contains(policy, part) {
+				t.Errorf("%s: policy %q lacks %s", path, policy, part)
+			}
+		}
+		if header.Get("X-Content-Type-Options") != "nosniff" || header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: headers %v", path, header)
+		}
+	}
+}
+
+// The page is behind the same checks, and its address alone carries no token.
+func TestThePageStandsBesideTheInterface(t *testing.T) {
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	s, err := devapi.Listen(t.Context(), "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(nil, nil, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "page at ", r.URL) }))
+	defer func() { _ = s.Close(context.Background()) }()
+	if status, body, _ := send(t, request(t, s, "GET", "/jobs/a", "")); status != http.StatusOK || body != "page at /jobs/a" {
+		t.Errorf("got %d %s", status, body)
+	}
+	r := request(t, s, "GET", "/", "")
+	r.Host = "evil.example"
+	if status, _, _ := send(t, r); status != http.StatusMisdirectedRequest {
+		t.Errorf("under another name: status %d", status)
+	}
+	if status, _, _ := send(t, request(t, s, "GET", "/api/v1/faults", "")); status != http.StatusOK {
+		t.Errorf("without faults: status %d, want the page's", status)
+	}
+	address, token, found := strings.Cut(s.PageURL(), "/#token=")
+	if !found || address != s.URL() || len(token) < 20 {
+		t.Errorf("address %s", s.PageURL())
+	}
+	if files, _ := os.ReadDir(os.Getenv("XDG_RUNTIME_DIR")); len(files) != 0 {
+		t.Errorf("a token is left that nobody asked for: %v", files)
 	}
 }
 
@@ -242,6 +296,9 @@ func TestTheTokenIsItsUsersAloneAndGoesWithTheServer(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	s, err := devapi.Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.LeaveToken(); err != nil {
 		t.Fatal(err)
 	}
 	name := tokenFile(t)

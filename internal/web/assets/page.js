@@ -8,13 +8,17 @@ const $ = (id) => document.getElementById(id);
 // The token is in the part of the address that is sent to nobody. It is kept for this tab, and
 // taken out of the address, so that it is in no bookmark.
 const tokenKey = "cronfence-token";
-const given = new URLSearchParams(location.hash.slice(1)).get("token");
-if (given) {
-  sessionStorage.setItem(tokenKey, given);
-  history.replaceState(null, "", location.pathname + location.search);
-}
 const token = () => sessionStorage.getItem(tokenKey);
-$("readonly").hidden = Boolean(token());
+function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem(tokenKey, given);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  $("readonly").hidden = Boolean(token());
+}
+takeToken();
+addEventListener("hashchange", takeToken);
 
 // morph makes a node like another one and leaves alone what is alike: the focus, a selection
 // and what is open stay as they are.

@@ -174,7 +174,7 @@ func (b *Tab) Until(what, expression string) {
 func (b *Tab) See(selector, text string) {
 	b.t.Helper()
 	b.Until(fmt.Sprintf("%q in %s", text, selector),
-		fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && e.innerText.includes(%s))`, quoted(selector), quoted(text)))
+		fmt.Sprintf(`[...document.querySelectorAll(%s)].some((e) => e.checkVisibility() && (e.innerText ?? e.textContent).includes(%s))`, quoted(selector), quoted(text)))
 }
 
 // Text is what is written within what a CSS selector selects.
