@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -89,7 +90,10 @@ func newTown(t *testing.T) *town {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Serve(map[string]ops.Operator{op.Name: op}, nil)
+	if err := s.LeaveToken(); err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(map[string]ops.Operator{op.Name: op}, nil, http.NotFoundHandler())
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)
