@@ -49,7 +49,7 @@ func TestWrongUsageIsOneLineAndExitCode2(t *testing.T) {
 		{"dev --speed x", `--speed "x": must be more than 0 and at most 600`},
 		{"dev --json=perhaps", `--json "perhaps": must be true or false`},
 		{"next --count x", `--count "x": must be 1-10000`},
-		{"help nope", `unknown verb "nope": must be one of backfill, completion, dev,`},
+		{"help nope", `unknown verb "nope": must be one of backfill, completion, cost, dev,`},
 		{"help dev nope", `unexpected argument "nope"`},
 		{"completion tcsh", `completion "tcsh": must be one of bash, zsh, fish, powershell`},
 		{"completion", `must have one argument, one of bash`},
