@@ -39,6 +39,9 @@ func (s *scope) check() error {
 	return nil
 }
 
+// maxExpression is DynamoDB's own limit, in bytes.
+const maxExpression = 4 << 10
+
 // parser reads one expression.
 type parser struct {
 	*scope
@@ -57,6 +60,9 @@ type comparison struct {
 
 func (s *scope) parser(what, text string) (*parser, error) {
 	p := &parser{scope: s, what: what}
+	if len(text) > maxExpression {
+		return nil, invalid("%s: has %d bytes, %d at most", what, len(text), maxExpression)
+	}
 	for rest := strings.TrimSpace(text); rest != ""; rest = strings.TrimSpace(rest) {
 		t := token.FindString(rest)
 		if t == "" {
