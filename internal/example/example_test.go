@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -136,7 +137,11 @@ func (instant) Now() time.Time { return time.Time{} }
 func (instant) Sleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 func TestLateWritesOfTheSyncAreRefused(t *testing.T) {
-	server, err := dynamodbapi.NewServer([]dynamodbapi.Table{
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := dynamodbapi.NewServer(listener, []dynamodbapi.Table{
 		{Name: "catalog", Hash: dynamodbapi.Key{Name: CatalogKey, Type: "S"}}, dynamodbapi.SchedulerTable("scheduler", nil),
 	}, "")
 	if err != nil {
