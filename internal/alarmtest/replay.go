@@ -164,19 +164,29 @@ func (r *replay) deliver(tick time.Time) {
 	if err := json.Unmarshal([]byte(started.Input), &x.in); err != nil {
 		r.t.Fatal(err)
 	}
-	if !x.run.Hangs {
-		x.end = x.start.Add(x.run.Takes)
-		if r.Spec.Beats {
-			x.beat = x.start.Add(r.Spec.Renewal())
+	switch {
+	case !r.Spec.Beats: // the task's own timeout bounds it
+		x.end = x.start.Add(min(x.run.Takes, r.Spec.MaxRun()))
+		if x.run.Hangs {
+			x.end = x.start.Add(r.Spec.MaxRun())
 		}
+	case !x.run.Hangs:
+		x.end, x.beat = x.start.Add(x.run.Takes), x.start.Add(r.Spec.Renewal())
 	}
 	r.active = append(r.active, x)
 }
 
-// proceed lets an execution do what it does next: the beat first where both are due.
+// proceed lets an execution do what it does next: the end first where both are due.
 func (r *replay) proceed(x *execution, at time.Time) {
 	if at.Equal(x.end) {
-		r.finish(x, map[bool]string{true: "Boom"}[x.run.Fails])
+		failure := ""
+		switch {
+		case x.run.Hangs || x.run.Takes > r.Spec.MaxRun():
+			failure = "States.Timeout"
+		case x.run.Fails:
+			failure = "Boom"
+		}
+		r.finish(x, failure)
 		return
 	}
 	h := &heartbeat.Handler{Scheduler: r.Spec.Scheduler, Store: r.World.Store, Now: r.World.Now, Out: &r.World.Out}

@@ -1,0 +1,127 @@
+package alarmtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/internal/telemetry"
+	"github.com/cronfence/cronfence/pkg/guard"
+)
+
+// logLine is what docs/logs.md says of a decision's line.
+type logLine struct {
+	Time      time.Time
+	Level     string
+	Msg       string
+	Scheduler string
+	Job       string
+	Tick      string
+	Outcome   guard.Outcome
+	Why       string
+	Run       string
+	Fence     int64
+	Holder    *guard.Holder
+}
+
+// Every tick that comes to its outcome has one line that says the same as its row.
+func TestDecisionIsOneLineWithAllThatTheRecordSays(t *testing.T) {
+	tpl := exampleTemplate(t)
+	spec := syncSpec(t, tpl)
+	outcomes := map[guard.Outcome]int{}
+	for seed := range uint64(20) {
+		h := random(spec, 15*time.Minute, 20, rand.New(rand.NewPCG(seed, 9)))
+		r := Replay(t, h)
+		started, ended := map[string]int{}, map[string][]logLine{}
+		for _, text := range r.Lines {
+			var l logLine
+			if err := json.Unmarshal(text, &l); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			if l.Time.IsZero() || l.Level == "" || l.Msg == "" || l.Scheduler != spec.Scheduler {
+				t.Fatalf("%s: want time, level, msg and scheduler in every line", text)
+			}
+			switch l.Msg {
+			case "started":
+				started[l.Tick]++
+			case "outcome":
+				ended[l.Tick] = append(ended[l.Tick], l)
+			}
+		}
+		for _, row := range newOracle(t, h, 15*time.Minute, r).rows {
+			if row.Run != "" && started[row.Tick] != 1 {
+				t.Errorf("seed %d: tick %s was started %d times: want one line", seed, row.Tick, started[row.Tick])
+			}
+			if !row.Outcome.Final() {
+				continue
+			}
+			outcomes[row.Outcome]++
+			lines := ended[row.Tick]
+			if len(lines) != 1 {
+				t.Fatalf("seed %d: %d lines of the outcome of %s: want one", seed, len(lines), row.Tick)
+			}
+			l := lines[0]
+			if l.Job != spec.Job || l.Outcome != row.Outcome || l.Why != row.Why || l.Fence != row.Fence || l.Run != row.Run {
+				t.Errorf("seed %d: line %+v, row %+v: want them to say the same", seed, l, row)
+			}
+			if (row.Holder == nil) != (l.Holder == nil) || row.Holder != nil && *row.Holder != *l.Holder {
+				t.Errorf("seed %d: tick %s: holder %+v, in the row %+v", seed, row.Tick, l.Holder, row.Holder)
+			}
+		}
+	}
+	for _, o := range []guard.Outcome{guard.Succeeded, guard.Failed, guard.TimedOut, guard.LeaseLost, guard.Skipped} {
+		if outcomes[o] == 0 {
+			t.Errorf("no tick came to %s: the histories show too little", o)
+		}
+	}
+}
+
+// The histories do not come to every kind of line.
+func TestEveryKindOfLineIsOneThatCloudWatchReads(t *testing.T) {
+	at := monday.Add(2 * time.Hour)
+	row := guard.Row{
+		Job: "job", Tick: "2026-09-07T02:00:00Z", Kind: guard.Scheduled, Run: "job-20260907T020000Z-1", Fence: 7, Attempt: 1, Interval: 900,
+		ClaimedAt: guard.Millis(monday.UnixMilli()), StartedAt: guard.Millis(monday.UnixMilli()), EndedAt: guard.Millis(at.UnixMilli()),
+		RunTime: 7_200_000, Ratio: 8, Holder: &guard.Holder{Run: "other"}, Why: "why", Error: "Boom", Cause: "because",
+	}
+	var out bytes.Buffer
+	w := &telemetry.Writer{Scheduler: "shop", Out: &out, Now: func() time.Time { return at }}
+	want := 0
+	for _, o := range []guard.Outcome{
+		guard.Succeeded, guard.Failed, guard.TimedOut, guard.Aborted, guard.Replaced, guard.LeaseLost, guard.Skipped,
+		guard.Coalesced, guard.Expired, guard.Missed, guard.Abandoned,
+	} {
+		row.Outcome = o
+		w.Ended(row)
+		want += len(telemetry.MetricsOf(row))
+	}
+	row.Outcome = guard.LeaseLost
+	w.Lost(row)
+	w.Missed(guard.Gap{Job: "job", From: row.StartedAt, To: row.EndedAt, Count: 9})
+	w.Given(row)
+	w.Going(row)
+	w.Warn("job", row.Run, "stop denied", errors.New("AccessDenied"))
+	w.Warn("", "", "schedules not compared", errors.New("AccessDenied"))
+	want += 4 // LeaseLost, Missed, Ratio, StopDenied
+	var metrics []string
+	n := 0
+	for text := range bytes.Lines(out.Bytes()) {
+		points, err := Points(text)
+		if err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		n += len(points)
+		for _, p := range points {
+			metrics = append(metrics, p.Metric)
+		}
+	}
+	slices.Sort(metrics)
+	// Overdue comes from the sweeps, which the histories have.
+	if n != want || len(slices.Compact(metrics)) != 8 {
+		t.Errorf("%d points of %v: want %d, of eight metrics", n, slices.Compact(metrics), want)
+	}
+}
