@@ -128,7 +128,7 @@ func added(props *AlarmProps) AlarmProps {
 
 func (j *Job) overdue(id, name string, p AlarmProps) awscloudwatch.Alarm {
 	return j.alarm(id, name, p, j.page, &awscloudwatch.AlarmProps{
-		AlarmDescription:   jsii.String(j.alarmText(overdueText(j.name))),
+		AlarmDescription:   jsii.String(j.alarmText(kindOverdue, overdueText(j.name))),
 		Metric:             j.MetricOverdue(every(gaugePeriod)),
 		Threshold:          jsii.Number(p.Threshold),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_THRESHOLD,
@@ -143,7 +143,7 @@ func (j *Job) failed(id, name string, p AlarmProps) awscloudwatch.Alarm {
 		w = tickWindow(j.interval, n)
 	}
 	return j.alarm(id, name, p, j.page, &awscloudwatch.AlarmProps{
-		AlarmDescription:   jsii.String(j.alarmText(failedText(j.name, w.inRow))),
+		AlarmDescription:   jsii.String(j.alarmText(kindFailed, failedText(j.name, w.inRow))),
 		Metric:             j.MetricFailed(every(w.period)),
 		Threshold:          jsii.Number(1),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -157,7 +157,7 @@ func (j *Job) ratio(id, name string, p AlarmProps) awscloudwatch.Alarm {
 	threshold := orNumber(p.Threshold, defaultRatio)
 	period := max(ratioPeriod, tickWindow(j.interval, 1).period)
 	return j.alarm(id, name, p, j.notice, &awscloudwatch.AlarmProps{
-		AlarmDescription:   jsii.String(j.alarmText(ratioText(j.name, threshold))),
+		AlarmDescription:   jsii.String(j.alarmText(kindRatio, ratioText(j.name, threshold))),
 		Metric:             j.MetricRatio(every(period)),
 		Threshold:          &threshold,
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
@@ -170,7 +170,7 @@ func (j *Job) ratio(id, name string, p AlarmProps) awscloudwatch.Alarm {
 func (j *Job) skips(id, name string, p AlarmProps) awscloudwatch.Alarm {
 	w := tickWindow(j.interval, int(orNumber(p.Threshold, defaultSkips)))
 	return j.alarm(id, name, p, j.notice, &awscloudwatch.AlarmProps{
-		AlarmDescription:   jsii.String(j.alarmText(skipsText(j.name, w.inRow))),
+		AlarmDescription:   jsii.String(j.alarmText(kindSkips, skipsText(j.name, w.inRow))),
 		Metric:             j.MetricSkipped(every(w.period)),
 		Threshold:          jsii.Number(1),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,

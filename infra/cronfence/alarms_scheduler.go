@@ -133,7 +133,7 @@ func (s *Scheduler) contributors(id, kind string, topic topic, text, metric stri
 
 func (s *Scheduler) alarm(id, kind string, topic topic, text string, props *awscloudwatch.AlarmProps) awscloudwatch.Alarm {
 	props.AlarmName = jsii.String(alarmName(s.name, kind))
-	props.AlarmDescription = jsii.String(text + "\n" + commands(s.name, "JOB"))
+	props.AlarmDescription = jsii.String(text + "\n" + commands(s.name, "JOB") + "\n" + playbook(kind))
 	if props.ComparisonOperator == "" {
 		props.ComparisonOperator = awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD
 	}

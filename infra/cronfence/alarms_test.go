@@ -1,8 +1,11 @@
 package cronfence
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 func TestTickWindowFitsWhatCloudWatchLooksBack(t *testing.T) {
@@ -69,6 +72,20 @@ func TestTypicalIntervalIsTheMedian(t *testing.T) {
 	}{{nil, 0}, {[]int{5}, 5 * time.Hour}, {[]int{1, 1, 64, 1}, time.Hour}, {[]int{2, 4}, 2 * time.Hour}} {
 		if got := typicalInterval(hours(c.apart...)); got != c.want {
 			t.Errorf("ticks %v hours apart: %v: want %v", c.apart, got, c.want)
+		}
+	}
+}
+
+func TestLongestAlarmTextFitsCloudWatch(t *testing.T) {
+	j := &Job{
+		name: strings.Repeat("j", 48), owner: strings.Repeat("o", maxOwner), runbook: strings.Repeat("r", maxRunbook),
+		spec: schema.Spec{Scheduler: strings.Repeat("s", 31)},
+	}
+	for kind, what := range map[string]string{
+		kindOverdue: overdueText(j.name), kindFailed: failedText(j.name, maxInRow), kindRatio: ratioText(j.name, defaultRatio), kindSkips: skipsText(j.name, maxInRow),
+	} {
+		if text := j.alarmText(kind, what); len(text) > 1024 {
+			t.Errorf("%s: text of %d bytes: CloudWatch allows 1024 characters", kind, len(text))
 		}
 	}
 }

@@ -32,16 +32,21 @@ func skipsText(job string, n int) string {
 	return fmt.Sprintf("%d ticks of job %s in a row were skipped: its runs take longer than its interval, or one hangs.", n, job)
 }
 
-// alarmText adds to what happened whom and how to ask.
-func (j *Job) alarmText(what string) string {
+// alarmText adds to what happened whom and how to ask, and what to do about its kind.
+func (j *Job) alarmText(kind, what string) string {
 	if j.owner != "" {
 		what += " Owner: " + j.owner + "."
 	}
 	if j.runbook != "" {
 		what += " Runbook: " + j.runbook
 	}
-	return what + "\n" + commands(j.spec.Scheduler, j.name)
+	return what + "\n" + commands(j.spec.Scheduler, j.name) + "\n" + playbook(kind)
 }
+
+// playbook is where an alarm of a kind is explained.
+func playbook(kind string) string { return "What to do: " + playbooks + kind + ".md" }
+
+const playbooks = "https://github.com/cronfence/cronfence/blob/main/docs/playbooks/"
 
 func commands(scheduler, job string) string {
 	return fmt.Sprintf("What is: cronfence status %s --scheduler %s\nWhy a tick did what it did: cronfence why %s TICK --scheduler %s",

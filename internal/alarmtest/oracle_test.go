@@ -46,7 +46,7 @@ func random(spec schema.Spec, interval time.Duration, ticks int, rng *rand.Rand)
 		}
 		run.Takes = (time.Duration(share * float64(interval))).Truncate(time.Second)
 		runs[at] = run
-		lost[at] = rng.Float64() < bad*0.3
+		lost[at] = rng.Float64() < bad*0.3 || worst == 3 && from <= i && i < to
 	}
 	return History{
 		Spec: spec, From: monday, To: monday.Add(time.Duration(ticks) * interval),

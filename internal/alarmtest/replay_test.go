@@ -231,3 +231,28 @@ func TestLockedOutJobRaisesTheRightAlarmsAtTheRightTimes(t *testing.T) {
 		t.Errorf("%d skips, %d run times of hours: want 96, and none of a run that was cut short", skips, runTimes)
 	}
 }
+
+// No runs are no data, and no data is no comfort: the gauge comes from the sweeps.
+func TestScheduleThatFiresNoMoreIsNoticed(t *testing.T) {
+	stopped := monday.Add(2 * time.Hour)
+	_, changes := replayRecorded(t, "steady", 0, func(h *History) {
+		h.Lost = func(tick time.Time) bool { return !tick.Before(stopped) }
+	})
+	// Success was due by 02:00 and 30 minutes and 20.
+	if got := strings.Join(alarming(changes(Extra)), "\n"); got != "2026-09-07 02:55 on sync/overdue" {
+		t.Errorf("alarms:\n%s\nwant overdue, and no other", got)
+	}
+}
+
+// A failure is not forgotten because nothing runs any more.
+func TestFailureIsNotEndedBySilence(t *testing.T) {
+	failing := monday.Add(2 * time.Hour)
+	_, changes := replayRecorded(t, "steady", 0, func(h *History) {
+		h.Run = func(tick time.Time) Run { return Run{Takes: 2 * time.Minute, Fails: tick.Equal(failing)} }
+		h.Lost = func(tick time.Time) bool { return tick.After(failing) }
+	})
+	want := "2026-09-07 02:03 on sync/failed\n2026-09-07 02:55 on sync/overdue"
+	if got := strings.Join(alarming(changes(Extra)), "\n"); got != want {
+		t.Errorf("alarms:\n%s\nwant\n%s", got, want)
+	}
+}
