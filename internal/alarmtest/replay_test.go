@@ -75,11 +75,11 @@ func recorded(t *testing.T, name string) sim.RunTimes {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	times, err := sim.ReadRunTimes(f)
+	past, err := sim.ReadPast(f)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return times
+	return past.RunTimes
 }
 
 // replayRecorded replays a history and evaluates the alarms over it, once the first sweep has been.
