@@ -65,6 +65,7 @@ func syncSpec(t *testing.T, tpl *Template) schema.Spec {
 	}
 	spec.Beats, spec.LeaseSeconds, spec.RenewalSeconds = true, 300, 120
 	spec.MaxRunSeconds, spec.MachineTimeoutSeconds = 1800, 1910
+	spec.Fenced, spec.DrainSeconds = false, 45 // a fenced job is never locked out by a run that cannot be stopped
 	return spec
 }
 
