@@ -1,9 +1,9 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-.PHONY: help dev test proof lists release sim explore walks oracle fences mutate lint fmt synth tools
+.PHONY: help dev test e2e proof lists release sim explore walks oracle fences chaos mutate lint fmt synth tools
 
 help: ## list the targets
-	@sed -nE 's/^([a-z]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
+	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
 
 dev: ## run the example jobs in a local cloud (needs Go)
 	go run ./cmd/cronfence dev
@@ -17,7 +17,10 @@ release: ## build the command line for all platforms into dist, with checksums a
 lists: .venv/stamp ## measure long lists of the command line on an emulator (needs Go, Python 3.11)
 	go test -v -timeout 30m ./cmd/cronfence -run MeasureLists -lists
 
-proof: sim explore walks oracle fences mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
+e2e: .venv/stamp ## deploy the example on an emulator with the CDK, watch its ticks for four minutes (needs Go, Python 3.11, Node.js)
+	go test -v -count=1 -timeout 25m ./internal/e2e -e2e
+
+proof: sim explore walks oracle fences chaos mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
 
 sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 15 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
@@ -34,6 +37,9 @@ oracle: ## hold 20,000 random expressions against a minute-by-minute oracle (nee
 fences: .venv/stamp ## try 10,000 interleavings of each fenced write (needs Go, Python 3.11, PostgreSQL, MariaDB, Redis)
 	CRONFENCE_INTERLEAVINGS=10000 go test -timeout 60m ./pkg/job/...
 
+chaos: .venv/stamp ## kill the dispatcher before and after each request that it sends (needs Go, Python 3.11)
+	go test -v -count=1 -timeout 20m ./internal/chaos -chaos.every
+
 mutate: ## change the policies and the protocol one token at a time and expect a test to fail (needs Go)
 	scripts/mutate
 
@@ -46,7 +52,7 @@ fmt: ## format the Go files (needs Go)
 synth: ## synthesize the example app into cdk.out (needs Go, Node.js)
 	CDK_OUTDIR=cdk.out go run ./infra/app
 
-tools: .venv/stamp ## install the emulators and linters that tests start, pinned, into .venv (needs Python 3.11, Node.js)
+tools: .venv/stamp ## install what tests start, pinned, into .venv and folders node_modules (needs Python 3.11, Node.js)
 
-.venv/stamp: scripts/requirements.txt docs/examples/node/package-lock.json
+.venv/stamp: scripts/requirements.txt scripts/cdk/package-lock.json docs/examples/node/package-lock.json
 	scripts/tools

@@ -2,6 +2,8 @@ module github.com/cronfence/cronfence
 
 go 1.26.0
 
+ignore ./scripts/cdk/node_modules // has Go files, of the templates that cdk init fills in
+
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/aws/aws-cdk-go/awscdk/v2 v2.277.0

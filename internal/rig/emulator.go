@@ -27,6 +27,9 @@ var launcher string
 // startTimeout is generous: a busy machine loads the emulators' Python code slowly.
 const startTimeout = 90 * time.Second
 
+// stopTimeout is how long an emulator has to notice that it is no longer wanted.
+const stopTimeout = 10 * time.Second
+
 // emulator is a process that this test binary started, or has yet to start.
 type emulator struct {
 	name   string
@@ -198,8 +201,9 @@ func (e *emulator) stop() {
 	if e.cmd == nil {
 		return
 	}
-	_ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL) // it keeps nothing that could be lost
-	_ = e.cmd.Wait()                                      // says "killed"
-	_ = e.life.Close()
+	_ = e.life.Close()                                                                                    // it removes its files and kills itself and its children
+	slow := time.AfterFunc(stopTimeout, func() { _ = syscall.Kill(-e.cmd.Process.Pid, syscall.SIGKILL) }) // it keeps nothing that could be lost
+	_ = e.cmd.Wait()                                                                                      // says "killed"
+	slow.Stop()
 	e.cmd = nil
 }

@@ -4,16 +4,26 @@ Standard input is a pipe whose other end the test process holds. It ends when th
 process does, however it dies, and then this process and all its children end too.
 """
 
+import contextvars
 import os
+import queue
+import shutil
 import signal
 import sys
+import tempfile
 import threading
 
 SOCKET = 3  # exec.Cmd's first extra file
 
 
+# What the emulator leaves in the folder for temporary files goes with it.
+folder = tempfile.mkdtemp(prefix="cronfence-")
+os.environ["TMPDIR"] = tempfile.tempdir = folder
+
+
 def end_with_parent():
     os.read(0, 1)
+    shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 
@@ -66,15 +76,80 @@ def moto_steps(port):
 
 def ministack(port):
     os.environ["GATEWAY_PORT"] = str(port)
+    os.environ["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{port}"  # for the functions it runs
+    os.environ["LAMBDA_EXECUTOR"] = "local"  # without Docker
     import asyncio
 
     from hypercorn.asyncio import serve
     from hypercorn.config import Config
     from ministack.app import app
 
+    help_ministack()
     config = Config()
     config.bind = [f"fd://{SOCKET}"]
     asyncio.run(serve(app, config))
+
+
+def help_ministack():
+    """What ministack 1.5.33 does otherwise than AWS and the deployed example meets.
+
+    A start of an execution that runs, with its name and input, is refused: the product
+    takes that as it takes an answer that was lost. Also see the ticker, package ticker.
+    """
+    from ministack.services import scheduler, stepfunctions
+    from ministack.services.cloudformation import provisioners
+
+    # It fires schedules with context attributes such as <aws.scheduler.scheduled-time> left
+    # as they stand; the ticker beside it fires them instead.
+    scheduler.start_scheduler = lambda: None
+
+    # It refuses alarms on metric math and on queries: they get a name and nothing else.
+    alarm = provisioners._RESOURCE_HANDLERS["AWS::CloudWatch::Alarm"]
+    create = alarm["create"]
+    alarm["create"] = lambda logical_id, props, stack: (
+        (props.get("AlarmName") or f"{stack}-{logical_id}", {}) if props.get("Metrics")
+        else create(logical_id, props, stack))
+
+    # A Parallel waits for all its branches. On AWS the first that fails ends it, and the
+    # others go no further than the state they are in; so does the end of the execution.
+    def run_branches(state, raw_input, execution, ctx):
+        over = threading.Event()
+        ended = queue.SimpleQueue()
+
+        class BranchContext(dict):
+            def __setitem__(self, key, value):
+                if key == "State" and (over.is_set() or execution["status"] != "RUNNING"):
+                    raise stepfunctions._ExecutionError("Cancelled", "")
+                super().__setitem__(key, value)
+
+        def run(number, branch):
+            try:
+                ended.put((number, stepfunctions._run_sub_machine(
+                    branch["States"], branch["StartAt"], effective, execution, BranchContext(ctx)), None))
+            except Exception as error:
+                ended.put((number, None, error))
+
+        effective = stepfunctions._apply_parameters(
+            state, stepfunctions._apply_input_path(state, raw_input, ctx), ctx)
+        results = [None] * len(state["Branches"])
+        for number, branch in enumerate(state["Branches"]):
+            # Each in a copy of the context: it holds the account and the Region.
+            threading.Thread(target=contextvars.copy_context().run, args=(run, number, branch), daemon=True).start()
+        for _ in results:
+            number, results[number], error = ended.get()
+            if error is not None:
+                over.set()
+                raise error
+        result = stepfunctions._apply_result_selector(state, results)
+        output = stepfunctions._apply_result_path(state, raw_input, result)
+        return stepfunctions._apply_output_path(state, output, ctx), stepfunctions._next_or_end(state)
+
+    stepfunctions._run_parallel_branches = run_branches
+
+    # A state that fails after StopExecution makes an execution FAILED that was ABORTED.
+    fail = stepfunctions._fail_execution
+    stepfunctions._fail_execution = lambda execution, error, cause: (
+        fail(execution, error, cause) if execution["status"] == "RUNNING" else None)
 
 
 threading.Thread(target=end_with_parent, daemon=True).start()

@@ -30,7 +30,7 @@ func newRequests() *Requests {
 
 // Do implements aws.HTTPClient.
 func (r *Requests) Do(req *http.Request) (*http.Response, error) {
-	op := operation(req)
+	op := Operation(req)
 	r.mu.Lock()
 	r.counts[op]++
 	around := r.around
@@ -58,9 +58,9 @@ func buffer(req *http.Request) error {
 	return err
 }
 
-// operation names a request: "PutItem", "StartExecution". Services of the AWS JSON
+// Operation names a request: "PutItem", "StartExecution". Services of the AWS JSON
 // protocols write it into a header.
-func operation(req *http.Request) string {
+func Operation(req *http.Request) string {
 	if _, op, ok := strings.Cut(req.Header.Get("X-Amz-Target"), "."); ok {
 		return op
 	}
