@@ -36,7 +36,7 @@ func startDevProcess(t *testing.T, flags ...string) *devProcess {
 		t.Fatal(err)
 	}
 	pids := filepath.Join(dir, "pids")
-	// Due every minute; at this speed within six seconds.
+	// Due every minute; at this speed every 0.6 s.
 	p.cmd = exec.Command(self, append([]string{"dev", "--listen", "127.0.0.1:0", "--speed", "100",
 		"--exec", "cleanup=sleep 600 & echo $$ $! > " + pids + "; while :; do echo working; sleep 0.01; done"}, flags...)...)
 	p.cmd.Env = append(os.Environ(), asCommand+"=1", "XDG_RUNTIME_DIR="+p.remain, "TMPDIR="+p.remain)
