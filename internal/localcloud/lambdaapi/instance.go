@@ -85,7 +85,8 @@ const apiVariable = "AWS_LAMBDA_RUNTIME_API"
 
 // start runs the loop of aws-lambda-go. The loop reads its address from the environment
 // once, before its first poll, so one instance is started at a time. It has no way to
-// end but exiting the process; runner.Invoke ends its goroutine instead.
+// end but exiting the process; runner.Invoke ends its goroutine instead. As in a process of its
+// own, the instance has a handler of its own: the answers of one are in buffers that it uses again.
 func (s *Server) start(inst *instance) error {
 	s.starting.Lock()
 	defer s.starting.Unlock()
@@ -95,7 +96,7 @@ func (s *Server) start(inst *instance) error {
 	defer func() { _ = os.Unsetenv(apiVariable) }()
 	go func() {
 		defer s.loops.Done()
-		lambda.Start(&runner{server: s, handler: inst.function.handler})
+		lambda.Start(&runner{server: s, handler: lambda.NewHandler(inst.function.Handler)})
 	}()
 	<-inst.polled
 	return nil

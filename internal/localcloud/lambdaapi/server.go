@@ -14,8 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/aws/aws-lambda-go/lambda"
-
 	"github.com/cronfence/cronfence/internal/localcloud/process"
 )
 
@@ -75,7 +73,6 @@ type Server struct {
 
 type function struct {
 	Function
-	handler lambda.Handler
 	idle    []*instance
 	running int
 }
@@ -103,9 +100,6 @@ func (s *Server) Add(f Function) error {
 		return fmt.Errorf("function %q: there is one of that name already", f.Name)
 	}
 	s.functions[f.Name] = &function{Function: f}
-	if f.Program == nil {
-		s.functions[f.Name].handler = lambda.NewHandler(f.Handler)
-	}
 	return nil
 }
 

@@ -1,11 +1,13 @@
 package lambdaapi_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -218,4 +220,21 @@ func loopback(t *testing.T) net.Listener {
 		t.Fatal(err)
 	}
 	return l
+}
+
+func TestInvocationsSideBySideGetTheirOwnAnswers(t *testing.T) {
+	s := newServer(t, 1, lambdaapi.Function{Name: "echo", Handler: func(_ context.Context, text string) (string, error) { return text, nil }})
+	var all sync.WaitGroup
+	for i := range 4 {
+		all.Go(func() {
+			event := []byte(strconv.Quote(strings.Repeat(strconv.Itoa(i), 2000)))
+			for range 200 {
+				if answer, err := s.Invoke(t.Context(), "echo", event); err != nil || !bytes.Equal(answer, event) {
+					t.Errorf("%v: asked %.9s..., got %.9s...", err, event, answer)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
 }
