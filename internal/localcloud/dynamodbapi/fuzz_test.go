@@ -14,8 +14,11 @@ func FuzzExpressions(f *testing.F) {
 		f.Add(text)
 	}
 	n := value{kind: "N", text: "1"}
-	one := item{"n": n, "s": {kind: "S", text: "x"}, "l": {kind: "L", list: []value{n, n}}, "t": {kind: "SS", set: []string{"a"}},
-		"b": {kind: "M", doc: item{"c": {kind: "L", list: []value{n, n}}}}}
+	pair := value{kind: "L", list: []value{n, n}}
+	one := item{
+		"n": n, "s": {kind: "S", text: "x"}, "l": pair, "t": {kind: "SS", set: []string{"a"}},
+		"b": {kind: "M", doc: item{"c": pair}},
+	}
 	refused := func(t *testing.T, err error) {
 		t.Helper()
 		if e := new(apiError); err != nil && (!errors.As(err, &e) || e.code != "ValidationException") {

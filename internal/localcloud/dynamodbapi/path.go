@@ -69,12 +69,13 @@ func (p path) putIn(v value, what *value) (value, error) {
 		if err != nil {
 			return v, err
 		}
-		return v, v.set1(p[0], &changed)
+		v.assign(p[0], &changed)
+		return v, nil
 	}
 	s := p[0]
 	switch {
 	case s.name != "" && v.kind == "M", s.name == "" && v.kind == "L" && s.index < len(v.list) && what != nil:
-		return v, v.set1(s, what)
+		v.assign(s, what)
 	case s.name != "" || v.kind != "L":
 		return v, invalid("the document path is not valid for update: %s", p)
 	case what != nil:
@@ -85,8 +86,8 @@ func (p path) putIn(v value, what *value) (value, error) {
 	return v, nil
 }
 
-// set1 changes a member in place; the value is a clone of the update's own.
-func (v value) set1(s step, what *value) error {
+// assign changes a member in place; the value is a clone of the update's own.
+func (v value) assign(s step, what *value) {
 	switch {
 	case s.name == "":
 		v.list[s.index] = *what
@@ -95,7 +96,6 @@ func (v value) set1(s step, what *value) error {
 	default:
 		v.doc[s.name] = *what
 	}
-	return nil
 }
 
 // project copies the parts of an item that paths name.

@@ -138,6 +138,20 @@ func (s *Server) scan(_ context.Context, in search) (any, error) {
 	}.scope(), always)
 }
 
+// after is the items behind the key at which a search begins, in its order.
+func (t *table) after(in search) []item {
+	all := t.sorted()
+	direction := 1
+	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
+		slices.Reverse(all)
+		direction = -1
+	}
+	if in.ExclusiveStartKey == nil {
+		return all
+	}
+	return slices.DeleteFunc(all, func(one item) bool { return direction*t.order(one, in.ExclusiveStartKey) <= 0 })
+}
+
 // search selects items; the limit counts those that the filter drops.
 func (t *table) search(in search, names *scope, matches condition) (any, error) {
 	passes, err := names.condition("FilterExpression", in.FilterExpression)
@@ -154,18 +168,12 @@ func (t *table) search(in search, names *scope, matches condition) (any, error) 
 	if in.Limit < 0 || in.Select != "" && in.Select != "ALL_ATTRIBUTES" && in.Select != "SPECIFIC_ATTRIBUTES" && in.Select != "COUNT" {
 		return nil, notHere("Limit %d, Select %q", in.Limit, in.Select)
 	}
-	all := t.sorted()
-	direction := 1
-	if in.ScanIndexForward != nil && !*in.ScanIndexForward {
-		slices.Reverse(all)
-		direction = -1
-	}
 	var out searched
 	if in.Select != "COUNT" {
 		out.Items = []item{}
 	}
-	for _, one := range all {
-		if !matches(one) || in.ExclusiveStartKey != nil && direction*t.order(one, in.ExclusiveStartKey) <= 0 {
+	for _, one := range t.after(in) {
+		if !matches(one) {
 			continue
 		}
 		if in.Limit > 0 && out.ScannedCount == in.Limit {

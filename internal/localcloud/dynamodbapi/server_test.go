@@ -148,15 +148,20 @@ func TestWhatIsNotServedIsRefusedByName(t *testing.T) {
 	client := serve(t, "", orders("orders"), orders("carts"))
 	for want, err := range map[string]error{
 		"does not serve BatchWriteItem; it serves GetItem,": second(client.BatchWriteItem(t.Context(), &dynamodb.BatchWriteItemInput{
-			RequestItems: map[string][]types.WriteRequest{"orders": {{PutRequest: &types.PutRequest{Item: order("a")}}}}})),
+			RequestItems: map[string][]types.WriteRequest{"orders": {{PutRequest: &types.PutRequest{Item: order("a")}}}},
+		})),
 		`does not serve the parameter "IndexName"`: second(client.Query(t.Context(), &dynamodb.QueryInput{
-			TableName: aws.String("orders"), IndexName: aws.String("i"), KeyConditionExpression: aws.String("pk = :pk")})),
+			TableName: aws.String("orders"), IndexName: aws.String("i"), KeyConditionExpression: aws.String("pk = :pk"),
+		})),
 		`table "nowhere" is not in the local cloud: it has the tables that the assembly declares, carts, orders`: second(client.GetItem(t.Context(), &dynamodb.GetItemInput{
-			TableName: aws.String("nowhere"), Key: order("a")})),
+			TableName: aws.String("nowhere"), Key: order("a"),
+		})),
 		"status is a reserved word: call it by a name such as #status": second(client.PutItem(t.Context(), &dynamodb.PutItemInput{
-			TableName: aws.String("orders"), Item: order("a"), ConditionExpression: aws.String("attribute_not_exists(status)")})),
+			TableName: aws.String("orders"), Item: order("a"), ConditionExpression: aws.String("attribute_not_exists(status)"),
+		})),
 		"cannot be read at": second(client.PutItem(t.Context(), &dynamodb.PutItemInput{
-			TableName: aws.String("orders"), Item: order("a"), ConditionExpression: aws.String("a ! b")})),
+			TableName: aws.String("orders"), Item: order("a"), ConditionExpression: aws.String("a ! b"),
+		})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v: want %s", err, want)
@@ -241,7 +246,7 @@ func TestOnlyWhatAnSDKSendsIsAnswered(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-var _ dynamodbapi.Guards = (guard.Store)(nil)
+var _ dynamodbapi.Guards = guard.Store(nil)
 
 // loopback listens on a free port of 127.0.0.1.
 func loopback(t *testing.T) net.Listener {

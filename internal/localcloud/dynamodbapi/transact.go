@@ -3,6 +3,7 @@ package dynamodbapi
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -31,7 +32,7 @@ func (s *Server) transact(ctx context.Context, body []byte, t transaction) (any,
 	if n := len(t.TransactItems); n == 0 || n > maxTransaction {
 		return nil, invalid("TransactItems has %d items: must be 1-%d", n, maxTransaction)
 	}
-	sum := sha256.Sum256(body)
+	sum := contents(body)
 	if before, known := s.tokens[t.ClientRequestToken]; known && t.ClientRequestToken != "" {
 		if before != sum {
 			return nil, &apiError{code: "IdempotentParameterMismatchException", message: "the token was that of another request"}
@@ -49,6 +50,17 @@ func (s *Server) transact(ctx context.Context, body []byte, t transaction) (any,
 	}
 	s.tokens[t.ClientRequestToken] = sum
 	return struct{}{}, nil
+}
+
+// contents is the same for requests that say the same: SDKs write members in any order.
+func contents(body []byte) [sha256.Size]byte {
+	var document any
+	if json.Unmarshal(body, &document) == nil {
+		if sorted, err := json.Marshal(document); err == nil {
+			body = sorted
+		}
+	}
+	return sha256.Sum256(body)
 }
 
 func (s *Server) planAll(ctx context.Context, t transaction) ([]planned, error) {

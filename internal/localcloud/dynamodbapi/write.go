@@ -118,8 +118,9 @@ func after(v verb, w write, t *table, key item, p planned) (item, error) {
 		return apply(p.changed, from)
 	case remove:
 		return nil, nil
+	default: // a check changes nothing
+		return p.old, nil
 	}
-	return p.old, nil
 }
 
 func (p planned) commit() {
