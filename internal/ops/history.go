@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -169,26 +170,35 @@ func yieldSince(entries []Entry, since guard.Millis, yield func(Entry, error) bo
 	return true
 }
 
+// head is a sequence with its next entry.
+type head struct {
+	next  func() (Entry, error, bool)
+	entry Entry
+	err   error
+	ok    bool
+}
+
+func (h *head) advance() { h.entry, h.err, h.ok = h.next() }
+
 // merged merges sequences that are each ordered newest first.
 func merged(sequences ...iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		type head struct {
-			entry Entry
-			next  func() (Entry, error, bool)
-		}
-		var heads []*head
-		for _, seq := range sequences {
+		heads := make([]*head, len(sequences))
+		var wg sync.WaitGroup
+		for i, seq := range sequences {
 			next, stop := iter.Pull2(seq)
 			defer stop()
-			e, err, ok := next()
-			if err != nil {
-				yield(Entry{}, err)
+			heads[i] = &head{next: next}
+			wg.Go(heads[i].advance) // side by side: the first line waits for all of them
+		}
+		wg.Wait()
+		for _, h := range heads {
+			if h.err != nil {
+				yield(Entry{}, h.err)
 				return
 			}
-			if ok {
-				heads = append(heads, &head{e, next})
-			}
 		}
+		heads = slices.DeleteFunc(heads, func(h *head) bool { return !h.ok })
 		for len(heads) > 0 {
 			newest := 0
 			for i, h := range heads {
@@ -200,14 +210,11 @@ func merged(sequences ...iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
 			if !yield(h.entry, nil) {
 				return
 			}
-			e, err, ok := h.next()
-			switch {
-			case err != nil:
-				yield(Entry{}, err)
+			switch h.advance(); {
+			case h.err != nil:
+				yield(Entry{}, h.err)
 				return
-			case ok:
-				h.entry = e
-			default:
+			case !h.ok:
 				heads = slices.Delete(heads, newest, newest+1)
 			}
 		}

@@ -20,7 +20,8 @@ const notesTimeout = 3 * time.Second
 // readNotes begins to read a tick's notes, beside what else has to be read. The returned
 // function waits for them; stop gives them up.
 func (d *Direct) readNotes(ctx context.Context, job, tick string) (wait func() ([]notes.Note, error), stop context.CancelFunc) {
-	if d.Notes == nil {
+	list := d.Notes // read here: who gave up waiting may go on to change it
+	if list == nil {
 		return func() ([]notes.Note, error) { return nil, nil }, func() {}
 	}
 	ctx, stop = context.WithTimeout(ctx, notesTimeout)
@@ -29,7 +30,7 @@ func (d *Direct) readNotes(ctx context.Context, job, tick string) (wait func() (
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		found, failed = d.Notes(ctx, job, tick)
+		found, failed = list(ctx, job, tick)
 	}()
 	return func() ([]notes.Note, error) {
 		select {
