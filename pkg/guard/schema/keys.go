@@ -6,7 +6,6 @@ package schema
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -32,15 +31,33 @@ func TickSK(id string) string { return tickPrefix + id }
 // GapSK returns the sort key of the row for ticks that never came, by the first of them.
 func GapSK(from string) string { return gapPrefix + from }
 
-var (
-	jobName       = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$`)
-	schedulerName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,30}$`)
+const (
+	digits     = "0123456789"
+	letters    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" + digits
+	maxJobName = 48
+	maxName    = 31 // of a scheduler
 )
+
+// named tells whether a name begins with a letter or digit, goes on with those and others, and
+// is not too long. A regular expression would be compiled at every cold start.
+func named(name string, others string, longest int) bool {
+	return name != "" && len(name) <= longest && only(name[:1], letters) && only(name, letters+others)
+}
+
+// only tells whether a text is of these characters alone.
+func only(text, allowed string) bool {
+	for i := range len(text) {
+		if strings.IndexByte(allowed, text[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // CheckJob refuses a name that no job can have.
 func CheckJob(name string) error {
-	if !jobName.MatchString(name) {
-		return fmt.Errorf("job name %q: must match %s", name, jobName)
+	if !named(name, "_-", maxJobName) {
+		return fmt.Errorf("job name %q: must match ^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$", name)
 	}
 	return nil
 }
@@ -48,8 +65,8 @@ func CheckJob(name string) error {
 // CheckScheduler refuses a name that no scheduler can have. It has no underscore,
 // so that no scheduler's machine prefix is the prefix of another's.
 func CheckScheduler(name string) error {
-	if !schedulerName.MatchString(name) {
-		return fmt.Errorf("scheduler name %q: must match %s", name, schedulerName)
+	if !named(name, "-", maxName) {
+		return fmt.Errorf("scheduler name %q: must match ^[A-Za-z0-9][A-Za-z0-9-]{0,30}$", name)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +14,6 @@ import (
 const SpecVersion = "1.0"
 
 const specMajor = 1
-
-var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+$`)
 
 // Spec is what a job's constructs tell the dispatcher with every tick. Durations are
 // in whole seconds.
@@ -114,9 +111,9 @@ func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 
 // CheckVersion refuses a spec that this code is too old to understand.
 func (s Spec) CheckVersion() error {
-	major, _, _ := strings.Cut(s.Version, ".")
+	major, minor, _ := strings.Cut(s.Version, ".")
 	n, err := strconv.Atoi(major)
-	if !versionForm.MatchString(s.Version) || err != nil || n < 1 {
+	if err != nil || n < 1 || !only(major+minor, digits) || minor == "" {
 		return fmt.Errorf("spec version %q: must be MAJOR.MINOR, such as %q", s.Version, SpecVersion)
 	}
 	if n > specMajor {

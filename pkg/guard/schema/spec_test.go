@@ -142,3 +142,16 @@ func TestDefaultsAreAsDocumented(t *testing.T) {
 		}
 	}
 }
+
+func TestNamesHaveTheirLengthAndLetters(t *testing.T) {
+	longest := strings.Repeat("a", 48)
+	for name, want := range map[string][2]bool{ // of a job, of a scheduler
+		"a": {true, true}, "7": {true, true}, "A-b": {true, true}, "a_b": {true, false}, "Z9-": {true, true},
+		longest: {true, false}, longest + "a": {false, false}, longest[:31]: {true, true}, longest[:32]: {true, false},
+		"": {false, false}, "-a": {false, false}, "_a": {false, false}, "a b": {false, false}, "a/b": {false, false}, "é": {false, false}, "aé": {false, false},
+	} {
+		if got := [2]bool{CheckJob(name) == nil, CheckScheduler(name) == nil}; got != want {
+			t.Errorf("%q may name a job and a scheduler: %v, want %v", name, got, want)
+		}
+	}
+}

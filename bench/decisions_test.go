@@ -1,0 +1,61 @@
+package bench
+
+import (
+	"testing"
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
+)
+
+var (
+	now  = schema.MillisOf(time.Date(2026, 9, 7, 2, 0, 0, 0, time.UTC))
+	spec = schema.Spec{
+		Version: schema.SpecVersion, Scheduler: "shop", Job: "cleanup", Schedule: "cron(* * * * ? *)",
+		Machine: "arn:aws:states:eu-west-1:123456789012:stateMachine:shop_cleanup", Overlap: policy.Skip, Beats: true,
+		LeaseSeconds: 120, RenewalSeconds: 30, MaxRunSeconds: 3600, MachineTimeoutSeconds: 3720, StartDeadlineSeconds: 900, DrainSeconds: 900,
+	}
+)
+
+func delivery(minute int) guard.Delivery {
+	at := now.Add(time.Duration(minute) * time.Minute)
+	return guard.Delivery{
+		Spec: spec, Kind: guard.Scheduled, Tick: schema.TickID(at.Time()), At: at, Prev: at.Add(-time.Minute), Interval: 60, Token: "0123456789abcdef0123456789abcdef",
+	}
+}
+
+// BenchmarkDecision is the time and the memory of each decision itself, without store or network.
+func BenchmarkDecision(b *testing.B) {
+	claim := delivery(0)
+	claimed, ok := guard.BlindClaim(claim, now)
+	if !ok {
+		b.Fatal("no claim")
+	}
+	held, row, late := claimed.Guard, claimed.Row, delivery(1)
+	held.LastTick = claim.At
+	end := guard.End{
+		Job: spec.Job, Tick: row.Tick, Run: row.Run, Fence: row.Fence, Attempt: 1, Interval: 60,
+		Outcome: guard.Succeeded, StartedAt: now, EndedAt: now.Add(45 * time.Second), Token: claim.Token,
+	}
+	beat := guard.Beat{Job: spec.Job, Tick: row.Tick, Run: row.Run, Fence: row.Fence, Lease: spec.Lease()}
+	for _, c := range []struct {
+		name   string
+		decide func() bool // whether it came out as it should
+	}{
+		{"claim", func() bool { _, ok := guard.BlindClaim(claim, now); return ok }},
+		{"skip", func() bool { return guard.Deliver(late, &held, nil, late.At).Row.Outcome == guard.Skipped }},
+		{"duplicate", func() bool { return guard.Deliver(claim, &held, &row, row.StartBy).Verdict == guard.Duplicate }},
+		{"beat", func() bool { return len(guard.BlindBeat(beat, now.Add(30*time.Second)).Writes) == 1 }},
+		{"settle", func() bool { _, ok := guard.BlindSettle(end, end.EndedAt); return ok }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if !c.decide() {
+					b.Fatal("another decision")
+				}
+			}
+		})
+	}
+}
