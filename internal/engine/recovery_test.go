@@ -97,7 +97,8 @@ func TestClaimWhoseStarterDiedIsStartedByTheSweep(t *testing.T) {
 		clock   string
 		started int
 	}{
-		{"02:00:01", 1}, // its sender may be at it, and sends the same
+		{"02:00:14", 0}, // its sender may be at it
+		{"02:00:15", 1},
 		{"02:01:04", 1}, // the sweep's own time ends before startBy
 		{"02:01:05", 0},
 		{"02:01:31", 0},

@@ -59,7 +59,7 @@ func (e *Engine) sweepHolder(ctx context.Context, g *guard.Guard, deadline guard
 // sweepUnstarted sends the start of a run once more whose sender may have died before it did. One
 // that lives sends the same.
 func (e *Engine) sweepUnstarted(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
-	if g.Run == nil || g.Mark != nil || deadline >= g.StartBy {
+	if deadline >= g.StartBy || !guard.StartDue(*g, e.now()) {
 		return g, nil
 	}
 	row, err := e.Store.Row(ctx, g.Job, g.Run.Tick)

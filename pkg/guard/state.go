@@ -103,6 +103,17 @@ func Urgent(g Guard, now Millis) bool {
 	return HolderDue(g, now) || !g.Ready && now > g.ReadyAt.Add(Margin) || g.Ready && g.Waiting != nil && !g.occupied(now)
 }
 
+// StartDue tells whether somebody must make sure that the holder was started: whoever gave it
+// the guard is no longer about to, and no beat has shown that it runs. A lease says that it was
+// renewed only as long as the spec stands that it was first made from.
+func StartDue(g Guard, now Millis) bool {
+	if g.Run == nil || g.Mark != nil || now < g.Run.At.Add(schema.DispatcherTimeout) {
+		return false
+	}
+	renewed := g.Spec.Beats && g.Run.At >= g.SpecSince && g.LeaseUntil > g.StartBy.Add(Margin+g.Spec.Renewal())
+	return !renewed
+}
+
 // RunsFrom is the instant from which the holder's run could start: when it acquired the guard
 // or, for another attempt, when the work of the one before was over. 0 when nobody holds it.
 func (g Guard) RunsFrom() Millis {

@@ -197,3 +197,29 @@ func TestGuardOfARareJobIsKeptWhoeverSettlesItsRun(t *testing.T) {
 		t.Errorf("ttl %d, want %d: three intervals", b.guard().TTL, want)
 	}
 }
+
+func TestRunIsStartedOnceMoreWhenItsSenderIsGoneAndNoBeatWasHeard(t *testing.T) {
+	for name, c := range map[string]struct {
+		seconds int
+		change  func(*Guard)
+		want    bool
+	}{
+		"its sender may be at it":      {14, nil, false},
+		"its sender is gone":           {15, nil, true},
+		"a beat was heard":             {45, func(g *Guard) { g.LeaseUntil++ }, false},
+		"the lease is of another spec": {45, func(g *Guard) { g.LeaseUntil++; g.SpecSince = t0 + 1 }, true},
+		"being stopped":                {45, func(g *Guard) { g.Mark = &Mark{} }, false},
+		"without beats":                {45, func(g *Guard) { s := *g.Spec; s.Beats = false; g.Spec = &s; g.LeaseUntil++ }, true},
+		"nobody holds it":              {45, func(g *Guard) { g.Run = nil }, false},
+		"a retry that waits":           {45, func(g *Guard) { g.StartBy, g.LeaseUntil = g.StartBy+60_000, g.LeaseUntil+60_000 }, true},
+	} {
+		b := newBench(t, jobOf(policy.Skip))
+		b.started(0)
+		if c.change != nil {
+			b.change(c.change)
+		}
+		if got := StartDue(b.guard(), t0.Add(time.Duration(c.seconds)*time.Second)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
