@@ -105,7 +105,8 @@ func BenchmarkTenThousandJobs(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep lets the sentinel look at 10,000 healthy guards, in as many sweeps as it takes.
+// BenchmarkSweep lets the sentinel look at 10,000 healthy guards, each held by a run that beats,
+// in as many sweeps as it takes.
 func BenchmarkSweep(b *testing.B) {
 	for name, open := range stores() {
 		b.Run(name, func(b *testing.B) {
@@ -113,8 +114,9 @@ func BenchmarkSweep(b *testing.B) {
 			d := &dispatch.Handler{Scheduler: "shop", Store: store, Machines: &machines{}, Now: now.Time, NewToken: rand.Text, Out: io.Discard}
 			ready(b, store, now)
 			deliver(b, d, now)
+			renew(b, store)
 			h := &sentinel.Handler{
-				Scheduler: "shop", Store: store, Machines: &machines{}, Schedules: schedules{}, Now: now.Add(30 * time.Second).Time,
+				Scheduler: "shop", Store: store, Machines: &machines{}, Schedules: schedules{}, Now: now.Add(40 * time.Second).Time,
 				NewToken: rand.Text, Out: io.Discard,
 			}
 			sweep := func() (looked int) {
@@ -155,6 +157,18 @@ func ready(b *testing.B, store guard.Store, at guard.Millis) {
 				"version": int64(1), "ready": true, "lastTick": at.Add(-time.Minute), "spec": &s, "specHash": hash, "specSince": at.Add(-time.Hour),
 			}},
 		}}})
+	})
+}
+
+// renew lets every run send its first beat.
+func renew(b *testing.B, store guard.Store) {
+	each(b, func(ctx context.Context, i int) error {
+		g, err := store.Guard(ctx, nameOf(i))
+		if err != nil {
+			return err
+		}
+		beat := guard.Beat{Job: g.Job, Tick: g.Run.Tick, Run: g.Run.ID, Fence: g.Fence, Lease: g.Spec.Lease()}
+		return store.Commit(ctx, guard.BlindBeat(beat, now.Add(30*time.Second)))
 	})
 }
 
