@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func TestTwoSchedulersAreToldApart(t *testing.T) {
 	operator := func(name string, world *testworld.World) ops.Operator {
 		return &ops.Direct{Name: name, Engine: world.Engine(), Around: townAround{world}}
 	}
-	s.Serve(map[string]ops.Operator{"dev": operator("dev", testworld.New(t, nil)), "prod": operator("prod", w.World)}, nil, nil)
+	s.Serve(map[string]ops.Operator{"dev": operator("dev", testworld.New(t, nil)), "prod": operator("prod", w.World)}, nil, http.NotFoundHandler())
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
 			t.Error(err)
