@@ -18,14 +18,14 @@ const (
 	// success publishes 0.
 	MetricFailed = "Failed"
 	// MetricSkipped counts ticks that started nothing because of a run, or a guard that was
-	// lost; those of a paused job are on record but not counted.
+	// lost; those of a paused job are on record but not counted. A tick that is let in publishes 0.
 	MetricSkipped = "Skipped"
 	// MetricMissed counts ticks that never came, came too late or were never started.
 	MetricMissed = "Missed"
 	// MetricRunTime is how long runs took that came to an end by themselves, in seconds.
 	MetricRunTime = "RunTime"
-	// MetricRatio is the run time divided by the job's interval at that tick, also while a
-	// run with beats goes on.
+	// MetricRatio is the run time divided by the job's interval at that tick, also while the
+	// run goes on: at every beat, and every minute.
 	MetricRatio = "Ratio"
 	// MetricOverdue is how many seconds ago the next success should have been, every minute;
 	// 0 while it is in time or the job is paused.

@@ -44,7 +44,7 @@ func random(spec schema.Spec, interval time.Duration, ticks int, rng *rand.Rand)
 				share = 0.7 + 0.2*rng.Float64()
 			}
 		}
-		run.Takes = (time.Duration(share * float64(interval))).Truncate(time.Second)
+		run.Takes = time.Duration(share * float64(interval)).Truncate(time.Second)
 		runs[at] = run
 		lost[at] = rng.Float64() < bad*0.3 || worst == 3 && from <= i && i < to
 	}
@@ -87,6 +87,7 @@ func (o *oracle) failed(now time.Time) bool {
 			all = append(all, ending{at, false})
 		case guard.Failed, guard.TimedOut, guard.Aborted, guard.LeaseLost:
 			all = append(all, ending{at, true})
+		default: // no run that failed or succeeded
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ending) int { return a.at.Compare(b.at) })

@@ -10,6 +10,9 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
+// reportPage is as many rows as a query returns at once: about half of its mebibyte.
+const reportPage = 1000
+
 // Report implements Operator.
 func (d *Direct) Report(ctx context.Context, q ReportQuery) (JobReport, error) {
 	g, err := d.guardOf(ctx, q.Job)
@@ -28,7 +31,7 @@ func (d *Direct) Report(ctx context.Context, q ReportQuery) (JobReport, error) {
 // history than it needs: two weeks or, of a job that ticks rarely, up to 90 days.
 func (d *Direct) ReportWeek(ctx context.Context, g guard.Guard, w report.Week) (report.Line, error) {
 	tally := report.NewTally(w)
-	for e, err := range d.history(ctx, g, schema.MillisOf(tally.Since()), historyPage, "") {
+	for e, err := range d.history(ctx, g, schema.MillisOf(tally.Since()), reportPage, "") {
 		if err != nil {
 			return report.Line{}, err
 		}

@@ -140,7 +140,8 @@ func TestFindings(t *testing.T) {
 		"locked out all week by a run that hangs": {
 			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped} }),
 			Job{Name: "job", Ticks: true, Running: 8 * day, RunningSince: monday.Add(-8 * day)},
-			[]Finding{NoSuccess, Overlaps, Skips}, "LOCKED OUT: a run holds the guard since 2026-09-13 00:00Z",
+			[]Finding{NoSuccess, Overlaps, Skips},
+			"LOCKED OUT: a run holds the guard since 2026-09-13 00:00Z",
 		},
 		"locked out since an hour ago": {week(quiet), Job{Name: "job", Ticks: true, Running: hour}, []Finding{Overlaps}, "A run overlaps the next tick already."},
 		"locked out for a day": {
@@ -169,7 +170,9 @@ func TestFindings(t *testing.T) {
 		},
 		"paused": {
 			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped, Paused: true} }),
-			Job{Name: "job", Ticks: true, Paused: true}, []Finding{Pause}, "168 skipped while paused",
+			Job{Name: "job", Ticks: true, Paused: true},
+			[]Finding{Pause},
+			"168 skipped while paused",
 		},
 		"nothing on record any more": {func() *ledger {
 			l := &ledger{interval: hour}
@@ -184,7 +187,7 @@ func TestFindings(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := c.ledger().line(c.job)
-			if diff := cmp.Diff(c.want, []Finding(l.Findings)); diff != "" && len(c.want)+len(l.Findings) > 0 {
+			if diff := cmp.Diff(c.want, l.Findings); diff != "" && len(c.want)+len(l.Findings) > 0 {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
 			if !strings.Contains(l.Text, c.says) || l.Clean != (len(c.want) == 0) {

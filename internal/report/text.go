@@ -13,7 +13,7 @@ func (l Line) text(j Job) string {
 		parts = append(parts, fmt.Sprintf("no success for %s from %s", span(s.Seconds), s.From.UTC().Format(minute)))
 	}
 	text := l.Job + ": " + strings.Join(parts, "; ") + "."
-	for _, sentence := range []string{l.stateText(j), l.trendText(j)} {
+	for _, sentence := range []string{l.stateText(j), l.trendText()} {
 		if sentence != "" {
 			text += " " + sentence
 		}
@@ -92,7 +92,7 @@ func (l Line) stateText(j Job) string {
 	return strings.Join(say, " ")
 }
 
-func (l Line) trendText(j Job) string {
+func (l Line) trendText() string {
 	switch {
 	case l.This.MaxRatio >= 1:
 		return "Runs overlap the next tick already."
