@@ -95,6 +95,9 @@ func TestTwoSchedulersAreToldApart(t *testing.T) {
 	operator := func(name string, world *testworld.World) ops.Operator {
 		return &ops.Direct{Name: name, Engine: world.Engine(), Around: townAround{world}}
 	}
+	if err := s.LeaveToken(); err != nil {
+		t.Fatal(err)
+	}
 	s.Serve(map[string]ops.Operator{"dev": operator("dev", testworld.New(t, nil)), "prod": operator("prod", w.World)}, nil, http.NotFoundHandler())
 	t.Cleanup(func() {
 		if err := s.Close(context.Background()); err != nil {
