@@ -55,7 +55,7 @@ func (o devOptions) serve(ctx context.Context, cloud *localcloud.Cloud, log io.W
 		return nil, err
 	}
 	page := &web.Page{
-		Operators: operators, Where: fmt.Sprintf("local cloud, %v times as fast as real time", o.speed), Now: cloud.Now, By: whoever(""), Every: devLooks, Faults: cloud.Faults(),
+		Operators: operators, Where: fmt.Sprintf("local cloud, %v times as fast as real time", o.speed), Now: cloud.Now, By: whoever(""), Every: devLooks, Faults: cloud.Faults(), Lines: true,
 	}
 	if o.speed == 1 {
 		page.Where = "local cloud, in real time"

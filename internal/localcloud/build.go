@@ -18,7 +18,7 @@ import (
 
 // build makes the parts of the local cloud from the assembly.
 func (c *Cloud) build(a *assembly.Assembly) error {
-	t := &tasks{lambda: c.lambda, jobs: map[string]*job{}, guards: map[string]bool{}, begun: c.kill}
+	t := &tasks{lambda: c.lambda, journal: c.journal, jobs: map[string]*job{}, guards: map[string]bool{}, begun: c.kill}
 	c.async = &async{lambda: c.lambda, clock: c.clock, policies: map[string]retryPolicy{}, journal: c.journal}
 	bus := &events{clock: c.clock, rules: a.Rules, async: c.async, ctx: c.ctx, lost: c.statusLost}
 	c.states = &stepFunctions{

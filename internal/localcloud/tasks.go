@@ -20,8 +20,9 @@ const invokeResource = "arn:aws:states:::lambda:invoke"
 
 // tasks runs the tasks of state machines: invocations of functions.
 type tasks struct {
-	lambda *lambdaapi.Server
-	states *stepFunctions
+	lambda  *lambdaapi.Server
+	journal *journal
+	states  *stepFunctions
 	// jobs are by the name of their machine. Only their own work is counted, not what
 	// guards it.
 	jobs   map[string]*job
@@ -84,9 +85,9 @@ func (t *tasks) invoke(ctx context.Context, task asl.Task, function string, payl
 	if err != nil {
 		return nil, err
 	}
-	var watch func(int)
+	var watch lambdaapi.Watch
 	if j := t.jobOf(task.Execution); j != nil && !t.guards[function] {
-		watch = j.working
+		watch = lambdaapi.Watch{Working: j.working, Late: func(failed error) { t.late(j, task, failed) }}
 		var end func()
 		ctx, end = t.begin(ctx, j, task)
 		defer end()
@@ -96,6 +97,20 @@ func (t *tasks) invoke(ctx context.Context, task asl.Task, function string, payl
 		return nil, taskError(function, err)
 	}
 	return decode(answer)
+}
+
+// late tells of work that nobody waited for any more: its execution had ended before. What it
+// still wrote where a fence is checked was refused.
+func (t *tasks) late(j *job, task asl.Task, failed error) {
+	if t.states.ctx.Err() != nil {
+		return // everything ends
+	}
+	_, run, _ := schema.ParseExecutionARN(task.Execution) // it was read to find the job
+	end := "well"
+	if failed != nil {
+		end = "with " + failed.Error()
+	}
+	t.journal.show(j.name, "", "late", fmt.Sprintf("the work of %s went on behind its end and ended %s", run, end))
 }
 
 // begin makes a task of a job's one that can be killed, until end is called.

@@ -54,6 +54,7 @@ type keyed struct {
 type explained struct {
 	Tick      string
 	Sentences []string
+	Lines     []ops.LogLine // of its run, the last of them
 	Close     string
 }
 
@@ -84,6 +85,9 @@ func (p *Page) job(ctx context.Context, scheduler, job string, q url.Values, ane
 		if v.Why, err = explain(ctx, op, job, asked, w); err != nil {
 			return v, err
 		}
+		if p.Lines {
+			v.Why.Lines = linesOf(ctx, op, job, v.Why.Tick)
+		}
 		chosen = v.Why.Tick
 	}
 	v.Timeline = timelineOf(s, r, w, chosen)
@@ -108,6 +112,18 @@ func explain(ctx context.Context, op ops.Operator, job, asked string, w window) 
 	found, err := op.Why(ctx, job, tick)
 	x.Tick, x.Sentences = tick, found.Sentences
 	return x, err
+}
+
+// maxLines is how many of a run's lines are shown: the last ones, which tell how it ended.
+const maxLines = 10
+
+// linesOf are the last lines of a tick's run; none where it had no run.
+func linesOf(ctx context.Context, op ops.Operator, job, tick string) []ops.LogLine {
+	l, err := op.Logs(ctx, ops.LogQuery{Job: job, Tick: tick})
+	if err != nil {
+		return nil
+	}
+	return l.Lines[max(0, len(l.Lines)-maxLines):]
 }
 
 func lineOf(e ops.Entry, w window, chosen string) line {

@@ -23,6 +23,7 @@ type Page struct {
 	By        string                  // who acts, for the record
 	Every     time.Duration           // how often the page looks again
 	Faults    Faults                  // what can be let go wrong; nil over a deployed scheduler
+	Lines     bool                    // whether a run's lines stand beside why: not where reading them is paid for
 	// Fresh is how long in real time what was read is shown to others too: 0 where reading
 	// costs nothing.
 	Fresh time.Duration

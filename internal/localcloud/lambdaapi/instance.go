@@ -38,7 +38,8 @@ type invocation struct {
 	id       string
 	instance *instance
 	payload  []byte
-	watch    func(int)
+	watch    Watch
+	left     bool      // by its caller
 	deadline time.Time // local
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
@@ -110,7 +111,7 @@ func (s *Server) release(inst *instance) {
 }
 
 // begin makes the invocation and starts its timeout.
-func (s *Server) begin(inst *instance, payload []byte, watch func(int)) *invocation {
+func (s *Server) begin(inst *instance, payload []byte, watch Watch) *invocation {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	f := inst.function
 	s.mu.Lock()
@@ -134,8 +135,8 @@ func (s *Server) begin(inst *instance, payload []byte, watch func(int)) *invocat
 
 func (inv *invocation) changeRunning(n int) {
 	inv.instance.function.running += n
-	if inv.watch != nil {
-		inv.watch(n)
+	if inv.watch.Working != nil {
+		inv.watch.Working(n)
 	}
 }
 
@@ -161,6 +162,16 @@ func (s *Server) resolve(inv *invocation, answer []byte, failed error) {
 	}
 	inv.resolved, inv.answer, inv.failed = true, answer, failed
 	close(inv.done)
+	if inv.left && inv.watch.Late != nil {
+		inv.watch.Late(failed)
+	}
+}
+
+// leave notes that the caller waits no longer, unless there is an answer by now.
+func (s *Server) leave(inv *invocation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	inv.left = !inv.resolved
 }
 
 // end forgets an invocation whose handler has returned.

@@ -126,11 +126,11 @@ func TestATimeoutKillsTheProcess(t *testing.T) {
 	out := &lines{}
 	s := newServer(t, 1, program(t, "function", 500*time.Millisecond, out))
 	ended := make(chan struct{})
-	_, err := s.InvokeWatched(t.Context(), "f", []byte(`{"do":"hang"}`), func(n int) {
+	_, err := s.InvokeWatched(t.Context(), "f", []byte(`{"do":"hang"}`), lambdaapi.Watch{Working: func(n int) {
 		if n < 0 {
 			close(ended)
 		}
-	})
+	}})
 	if errorType(err) != "Sandbox.Timedout" {
 		t.Errorf("got %v", err)
 	}

@@ -114,13 +114,20 @@ func (s *Server) Knows(name string) bool {
 // first Invoke returns at once; the function goes on unless it is stoppable. When the cause is
 // process.ErrKilled it dies instead, and the error is that of its death.
 func (s *Server) Invoke(ctx context.Context, name string, payload []byte) ([]byte, error) {
-	return s.InvokeWatched(ctx, name, payload, nil)
+	return s.InvokeWatched(ctx, name, payload, Watch{})
 }
 
-// InvokeWatched is Invoke that tells watch when the work begins (+1) and when it has
-// really ended (-1), which may be long after InvokeWatched returned. watch must not call
-// the server.
-func (s *Server) InvokeWatched(ctx context.Context, name string, payload []byte, watch func(int)) ([]byte, error) {
+// Watch hears of work. It must not call the server.
+type Watch struct {
+	// Working is told when the work begins (+1) and when it has really ended (-1), which may
+	// be long after InvokeWatched returned.
+	Working func(n int)
+	// Late is told how work ended that InvokeWatched had left before.
+	Late func(failed error)
+}
+
+// InvokeWatched is Invoke that tells somebody of the work.
+func (s *Server) InvokeWatched(ctx context.Context, name string, payload []byte, watch Watch) ([]byte, error) {
 	s.mu.Lock()
 	f := s.functions[name]
 	s.mu.Unlock()
@@ -151,6 +158,7 @@ func (s *Server) InvokeWatched(ctx context.Context, name string, payload []byte,
 		if f.Stoppable {
 			inv.cancel(context.Cause(ctx))
 		}
+		s.leave(inv)
 		return nil, ctx.Err()
 	}
 }

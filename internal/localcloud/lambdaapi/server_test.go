@@ -108,9 +108,9 @@ func TestConcurrentInvocationsRunSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
-			_, err := s.InvokeWatched(t.Context(), "f", []byte(`{}`), func(n int) {
+			_, err := s.InvokeWatched(t.Context(), "f", []byte(`{}`), lambdaapi.Watch{Working: func(n int) {
 				most.Store(max(most.Load(), running.Add(int64(n))))
-			})
+			}})
 			if err != nil {
 				t.Error(err)
 			}
@@ -237,4 +237,24 @@ func TestInvocationsSideBySideGetTheirOwnAnswers(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// Work that nobody waits for any more goes on, as in Lambda, and how it ends is told.
+func TestTheEndOfWorkThatWasLeftIsTold(t *testing.T) {
+	leave, release, late := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	s := newServer(t, 1, lambdaapi.Function{Name: "f", Handler: func() error {
+		close(leave)
+		<-release
+		return messages.InvokeResponse_Error{Type: "Cronfence.LeaseLost", Message: "the write is refused"}
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-leave; cancel() }()
+	watch := lambdaapi.Watch{Late: func(failed error) { late <- failed }}
+	if _, err := s.InvokeWatched(ctx, "f", []byte(`{}`), watch); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	close(release)
+	if err := <-late; err == nil || err.Error() != "Cronfence.LeaseLost: the write is refused" {
+		t.Errorf("got %v", err)
+	}
 }
