@@ -48,7 +48,7 @@ func (a devAround) Logs(_ context.Context, w ops.Work, l *ops.Logs) error {
 	if len(w.Groups) > 0 {
 		l.Notes = append(l.Notes, "a local cloud has no log groups: --log-group changes nothing")
 	}
-	found := a.cloud.Lines(w.Job, w.From, w.Until)
+	found := a.cloud.Lines(w.Job, w.Run, w.From, w.Until)
 	if more := len(found) - ops.MaxLogLines; more > 0 {
 		found, l.Truncated = found[:ops.MaxLogLines], true
 	}

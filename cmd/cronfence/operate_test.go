@@ -17,6 +17,12 @@ import (
 // startDev runs `cronfence dev` in this process until the test ends, and returns its URL.
 func startDev(t *testing.T, flags ...string) string {
 	t.Helper()
+	return startDevFor(t, "--dev, such as: cronfence jobs --dev ", flags...)
+}
+
+// startDevFor is startDev that returns what is printed behind a text.
+func startDevFor(t *testing.T, text string, flags ...string) string {
+	t.Helper()
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	ctx, cancel := context.WithCancel(t.Context())
 	r, w := io.Pipe()
@@ -32,7 +38,7 @@ func startDev(t *testing.T, flags ...string) string {
 		defer close(url)
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
-			if _, found, ok := strings.Cut(lines.Text(), "--dev, such as: cronfence jobs --dev "); ok {
+			if _, found, ok := strings.Cut(lines.Text(), text); ok {
 				url <- found
 			}
 		}

@@ -18,12 +18,12 @@ import (
 
 // build makes the parts of the local cloud from the assembly.
 func (c *Cloud) build(a *assembly.Assembly) error {
-	t := &tasks{lambda: c.lambda, journal: c.journal, jobs: map[string]*job{}, guards: map[string]bool{}, begun: c.kill}
+	t := &tasks{lambda: c.lambda, journal: c.journal, jobs: map[string]*job{}, guards: map[string]bool{}, begun: c.workBegun}
 	c.async = &async{lambda: c.lambda, clock: c.clock, policies: map[string]retryPolicy{}, journal: c.journal}
 	bus := &events{clock: c.clock, rules: a.Rules, async: c.async, ctx: c.ctx, lost: c.statusLost}
 	c.states = &stepFunctions{
 		clock: c.clock, tasks: t, machines: map[string]*stateMachine{}, changed: bus.statusChanged, work: &c.work,
-		ctx: c.ctx, executions: map[string]*execution{}, started: map[string]int{}, begun: c.executionStarted, hold: c.hold,
+		ctx: c.ctx, executions: map[string]*execution{}, started: map[string]int{}, hold: c.hold,
 		observe: c.meters.entered,
 	}
 	t.states = c.states

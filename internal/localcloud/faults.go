@@ -64,9 +64,11 @@ func (c *Cloud) abort(j *job, x *execution) {
 	}
 }
 
-// executionStarted is called with every execution as it begins.
-func (c *Cloud) executionStarted(x *execution) {
-	if j := c.jobOfMachine(x.machine.arn); j != nil {
+// workBegun is called with a job's work as it begins: before that there is nothing that could
+// go on behind the end of its execution.
+func (c *Cloud) workBegun(j *job, w *work) {
+	c.kill(j, w)
+	if x := c.states.named(j.machineARN, w.run); x != nil {
 		c.abort(j, x)
 	}
 }

@@ -93,10 +93,23 @@ func seconds(s float64) time.Duration {
 
 func (j *journal) show(job, tick, what, detail string) {
 	if j.lines != nil {
-		j.lines.add(job, ownSource, strings.Join(strings.Fields(tick+" "+what+" "+detail), " "))
+		j.lines.add(Line{Job: job, Source: ownSource, Text: strings.Join(strings.Fields(tick+" "+what+" "+detail), " ")})
 	}
+	j.row(job, tick, what, detail)
+}
+
+func (j *journal) row(job, tick, what, detail string) {
 	text := fmt.Sprintf("%s  %-*s  %-20s  %-9s  %s", j.now().UTC().Format(time.TimeOnly), j.width, job, tick, what, detail)
 	j.print(strings.TrimRight(text, " "))
+}
+
+// late shows how the work of a run ended that went on behind its end.
+func (j *journal) late(job, run, end string) {
+	detail := fmt.Sprintf("the work of %s went on behind its end and ended %s", run, end)
+	if j.lines != nil {
+		j.lines.add(Line{Job: job, Source: ownSource, Text: "late " + detail, Behind: run})
+	}
+	j.row(job, "", "late", detail)
 }
 
 // fault shows a fault that struck.

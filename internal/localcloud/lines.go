@@ -14,6 +14,7 @@ type Line struct {
 	Job    string
 	Source string // what wrote it
 	Text   string
+	Behind string // the run behind whose end it was written, if any
 }
 
 // ownSource is the source of the local cloud's own lines.
@@ -31,10 +32,10 @@ type lines struct {
 	next int
 }
 
-func (l *lines) add(job, source, text string) {
+func (l *lines) add(line Line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	line := Line{At: l.now(), Job: job, Source: source, Text: text}
+	line.At = l.now()
 	if len(l.kept) < maxLines {
 		l.kept = append(l.kept, line)
 		return
@@ -43,14 +44,16 @@ func (l *lines) add(job, source, text string) {
 	l.next = (l.next + 1) % maxLines
 }
 
-// of are a job's lines between two instants, both included, in order.
-func (l *lines) of(job string, from, until time.Time) []Line {
+// of are a job's lines between two instants, both included, and those behind a run's end, in
+// order.
+func (l *lines) of(job, run string, from, until time.Time) []Line {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var found []Line
 	for i := range l.kept {
 		line := l.kept[(l.next+i)%len(l.kept)]
-		if line.Job == job && !line.At.Before(from) && !line.At.After(until) {
+		within := !line.At.Before(from) && !line.At.After(until)
+		if line.Job == job && (within || line.Behind == run && run != "") {
 			found = append(found, line)
 		}
 	}
@@ -69,11 +72,14 @@ type workWriter struct {
 func (w workWriter) Write(p []byte) (int, error) {
 	text := strings.TrimPrefix(strings.TrimRight(string(p), "\n"), "["+w.name+"] ")
 	for _, job := range w.jobs {
-		w.lines.add(job, w.name, text)
+		w.lines.add(Line{Job: job, Source: w.name, Text: text})
 	}
 	return w.out.Write(p)
 }
 
 // Lines are what a job's work wrote between two instants of local time, both included, with
-// the decisions on its ticks among them. Only the newest lines of all jobs are kept.
-func (c *Cloud) Lines(job string, from, until time.Time) []Line { return c.lines.of(job, from, until) }
+// the decisions on its ticks among them, and how the work of a run ended that went on behind
+// its end. Only the newest lines of all jobs are kept.
+func (c *Cloud) Lines(job, run string, from, until time.Time) []Line {
+	return c.lines.of(job, run, from, until)
+}

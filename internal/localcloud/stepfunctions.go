@@ -29,7 +29,6 @@ type stepFunctions struct {
 	// changed hears of every change of status, in a goroutine that work counts.
 	changed func(schema.StatusDetail)
 	work    *tracker
-	begun   func(*execution)                                      // hears of every execution as it begins; may be nil
 	hold    func(ctx context.Context, x *execution, state string) // keeps one before a state; may be nil
 	observe func(asl.Event)                                       // hears of every event of every execution; may be nil
 
@@ -95,9 +94,6 @@ func (f *stepFunctions) Start(_ context.Context, machineARN, name, input string)
 
 func (f *stepFunctions) run(ctx context.Context, x *execution) {
 	defer x.cancel(nil)
-	if f.begun != nil {
-		f.begun(x)
-	}
 	var hold func(context.Context, string)
 	if f.hold != nil {
 		hold = func(ctx context.Context, state string) { f.hold(ctx, x, state) }
@@ -174,6 +170,13 @@ func (f *stepFunctions) Stop(_ context.Context, executionARN, errorName, cause s
 	f.end(x, machine.Aborted, errorName, cause)
 	x.cancel(errAborted)
 	return nil
+}
+
+// named returns an execution, or nil.
+func (f *stepFunctions) named(machineARN, name string) *execution {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.executions[schema.ExecutionARN(machineARN, name)]
 }
 
 // oldestRunning returns the execution of a machine that goes on for the longest time, or nil.

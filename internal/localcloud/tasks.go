@@ -110,7 +110,7 @@ func (t *tasks) late(j *job, task asl.Task, failed error) {
 	if failed != nil {
 		end = "with " + failed.Error()
 	}
-	t.journal.show(j.name, "", "late", fmt.Sprintf("the work of %s went on behind its end and ended %s", run, end))
+	t.journal.late(j.name, run, end)
 }
 
 // begin makes a task of a job's one that can be killed, until end is called.

@@ -22,6 +22,7 @@ type timeline struct {
 	Label  string
 	Class  string // how dense the ticks are
 	Height int
+	Foot   int // where the regions are named
 	Ticks  int // the middle of their row
 	Labels []label
 	NowX   string
@@ -77,7 +78,7 @@ func timelineOf(s ops.Status, r record, w window, chosen string) timeline {
 	if s.Overlap == "queue-one" || s.Overlap == "replace" || s.Waiting != nil { // a row of its own, so that nothing moves
 		t.LeaseY += runsStep
 	}
-	t.Height = t.LeaseY + 20
+	t.Height, t.Foot = t.LeaseY+20, t.LeaseY+16
 	for _, at := range ahead(s.Job, w.Now, w.To) {
 		id := at.UTC().Format(time.RFC3339)
 		m := mark{look: look{Tone: "due", Glyph: "g-due"}, ID: "t-" + id, Href: hrefOf(w, id), X: w.x(at), Name: w.clock(at) + " planned", Selected: id == chosen}
