@@ -1,10 +1,6 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help dev test e2e proof lists release sim explore walks oracle fences chaos mutate lint fmt synth tools
-=======
-.PHONY: help dev test proof lists release sim explore walks oracle fences mutate load lint fmt synth tools
->>>>>>> 718a0dc (Run 50 jobs in a local cloud and say what it takes)
+.PHONY: help dev test e2e proof lists release sim explore walks oracle fences chaos mutate load lint fmt synth tools
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
@@ -21,14 +17,10 @@ release: ## build the command line for all platforms into dist, with checksums a
 lists: .venv/stamp ## measure long lists of the command line on an emulator (needs Go, Python 3.11)
 	go test -v -timeout 30m ./cmd/cronfence -run MeasureLists -lists
 
-<<<<<<< HEAD
 e2e: .venv/stamp ## deploy the example on an emulator with the CDK, watch its ticks for four minutes (needs Go, Python 3.11, Node.js)
 	go test -v -count=1 -timeout 25m ./internal/e2e -e2e
 
-proof: sim explore walks oracle fences chaos mutate ## all the long runs below; docs/proof.md has their figures (needs hours)
-=======
-proof: sim explore walks oracle fences mutate load ## all the long runs below; docs/proof.md has their figures (needs hours)
->>>>>>> 718a0dc (Run 50 jobs in a local cloud and say what it takes)
+proof: sim explore walks oracle fences chaos mutate load ## all the long runs below; docs/proof.md has their figures (needs hours)
 
 sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 15 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year

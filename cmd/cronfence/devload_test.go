@@ -30,6 +30,7 @@ const (
 	loadJobs  = 50
 	loadSpeed = 60
 	maxMemory = 300 << 20 // resident bytes
+	loadAPI   = "/api/v1/schedulers/example"
 )
 
 // manyJobs writes the example's assembly with further jobs like its cleanup: due every minute, at
@@ -120,14 +121,14 @@ func TestFiftyJobsAreKeptUpWith(t *testing.T) {
 		len(answers), answers[len(answers)/2], answers[len(answers)*99/100], answers[len(answers)-1])
 }
 
-// watchDev asks for the jobs and for one job's history, as a page does, until dev ends.
+// watchDev looks at all jobs and at one on the page, and asks for them over HTTP, until dev ends.
 func watchDev(t *testing.T, url string, pid int, ended <-chan struct{}) (answers []time.Duration, memory int) {
 	t.Helper()
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	for {
-		for _, path := range []string{"/jobs", "/jobs/cleanup07/history?last=1h"} {
+		for _, path := range []string{"/", "/jobs/example/cleanup07?window=1h", loadAPI + "/jobs", loadAPI + "/jobs/cleanup07/history?last=1h"} {
 			began := time.Now()
-			res, err := client.Get(url + "/api/v1/schedulers/example" + path)
+			res, err := client.Get(url + path)
 			if err != nil {
 				break // it ends
 			}
