@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -38,10 +39,11 @@ func newDispatcher(t *testing.T, cloud rig.Cloud) *dispatcher {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the dispatcher: %v\n%s", err, out)
 	}
-	server, err := lambdaapi.NewServer(clock.New(time.Now(), 1))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	server := lambdaapi.NewServer(clock.New(time.Now(), 1), listener)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
