@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"sync"
 
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -47,26 +46,72 @@ func (d *Direct) History(ctx context.Context, q HistoryQuery) iter.Seq2[Entry, e
 // time. Each kind of tick has ids of its own, ordered by time, so there is one sequence of
 // each to merge. Kinds that are not asked for are not read; none given is all.
 func (d *Direct) history(ctx context.Context, g guard.Guard, since guard.Millis, page int, kind guard.Kind) iter.Seq2[Entry, error] {
-	var sequences []iter.Seq2[Entry, error]
-	for _, k := range Kinds {
-		switch {
-		case kind != "" && kind != k:
-		case k == guard.Scheduled:
-			sequences = append(sequences, d.scheduled(ctx, g.Job, since, page))
-		default:
-			sequences = append(sequences, d.ofKind(ctx, g.Job, k, since, page))
+	if kind == "" {
+		return d.allKinds(ctx, g.Job, since, page)
+	}
+	return d.ofKind(ctx, g.Job, kind, since, page, nil)
+}
+
+// allKinds merges them. The ids of planned ticks sort before all others, so a page from the end
+// of the ledger that reaches one has all there is of the other kinds, as is usual.
+func (d *Direct) allKinds(ctx context.Context, job string, since guard.Millis, page int) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		rows, err := d.Engine.Store.Rows(ctx, guard.RowQuery{Job: job, From: idSince(guard.Scheduled, since), Newest: true, Limit: page})
+		if err != nil {
+			yield(Entry{}, fmt.Errorf("query ticks of %s: %w", job, err))
+			return
+		}
+		reached := rows.Next == "" || len(rows.Rows) > 0 && rows.Rows[len(rows.Rows)-1].Kind == guard.Scheduled
+		var sequences []iter.Seq2[Entry, error]
+		for _, k := range Kinds {
+			var first *guard.RowPage
+			if reached {
+				first = &guard.RowPage{}
+				for _, r := range rows.Rows {
+					if r.Kind == k {
+						first.Rows = append(first.Rows, r)
+					}
+				}
+				if k == guard.Scheduled {
+					first.Next = rows.Next
+				}
+			}
+			sequences = append(sequences, d.ofKind(ctx, job, k, since, page, first))
+		}
+		merged(sequences...)(yield)
+	}
+}
+
+// ofKind yields ticks of a kind; the first page of them may be known.
+func (d *Direct) ofKind(ctx context.Context, job string, k guard.Kind, since guard.Millis, page int, first *guard.RowPage) iter.Seq2[Entry, error] {
+	if k == guard.Scheduled {
+		return d.scheduled(ctx, job, since, page, first)
+	}
+	q := guard.RowQuery{Job: job, From: idSince(k, since), To: string(k) + "-" + behindDigits, Newest: true, Limit: page}
+	return func(yield func(Entry, error) bool) {
+		for rows, err := range d.pages(ctx, q, first) {
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			var entries []Entry
+			for _, r := range rows.Rows {
+				entries = append(entries, entryOf(d.Name, r))
+			}
+			if !yieldSince(entries, since, yield) {
+				return
+			}
 		}
 	}
-	return merged(sequences...)
 }
 
 // scheduled yields planned ticks and, between them, the gaps. A page of ticks spans a range of
 // ids, and the gaps of that range are read with it.
-func (d *Direct) scheduled(ctx context.Context, job string, since guard.Millis, page int) iter.Seq2[Entry, error] {
+func (d *Direct) scheduled(ctx context.Context, job string, since guard.Millis, page int, first *guard.RowPage) iter.Seq2[Entry, error] {
 	from := idSince(guard.Scheduled, since)
 	return func(yield func(Entry, error) bool) {
 		high := behindDigits
-		for rows, err := range d.pages(ctx, guard.RowQuery{Job: job, From: from, To: behindDigits, Newest: true, Limit: page}) {
+		for rows, err := range d.pages(ctx, guard.RowQuery{Job: job, From: from, To: behindDigits, Newest: true, Limit: page}, first) {
 			if err != nil {
 				yield(Entry{}, err)
 				return
@@ -107,29 +152,16 @@ func (d *Direct) withGaps(ctx context.Context, job string, rows []guard.Row, low
 	return entries, nil
 }
 
-// ofKind yields ticks of a kind other than scheduled.
-func (d *Direct) ofKind(ctx context.Context, job string, k guard.Kind, since guard.Millis, page int) iter.Seq2[Entry, error] {
-	q := guard.RowQuery{Job: job, From: idSince(k, since), To: string(k) + "-" + behindDigits, Newest: true, Limit: page}
-	return func(yield func(Entry, error) bool) {
-		for rows, err := range d.pages(ctx, q) {
-			if err != nil {
-				yield(Entry{}, err)
-				return
-			}
-			var entries []Entry
-			for _, r := range rows.Rows {
-				entries = append(entries, entryOf(d.Name, r))
-			}
-			if !yieldSince(entries, since, yield) {
-				return
-			}
-		}
-	}
-}
-
-// pages yields a query's pages; only the last one may be without rows.
-func (d *Direct) pages(ctx context.Context, q guard.RowQuery) iter.Seq2[guard.RowPage, error] {
+// pages yields a query's pages, after the first where that is known; only the last one may be
+// without rows.
+func (d *Direct) pages(ctx context.Context, q guard.RowQuery, first *guard.RowPage) iter.Seq2[guard.RowPage, error] {
 	return func(yield func(guard.RowPage, error) bool) {
+		if first != nil {
+			if !yield(*first, nil) || first.Next == "" {
+				return
+			}
+			q.After = first.Next
+		}
 		for {
 			page, err := d.Engine.Store.Rows(ctx, q)
 			if err != nil {
@@ -168,57 +200,6 @@ func yieldSince(entries []Entry, since guard.Millis, yield func(Entry, error) bo
 		}
 	}
 	return true
-}
-
-// head is a sequence with its next entry.
-type head struct {
-	next  func() (Entry, error, bool)
-	entry Entry
-	err   error
-	ok    bool
-}
-
-func (h *head) advance() { h.entry, h.err, h.ok = h.next() }
-
-// merged merges sequences that are each ordered newest first.
-func merged(sequences ...iter.Seq2[Entry, error]) iter.Seq2[Entry, error] {
-	return func(yield func(Entry, error) bool) {
-		heads := make([]*head, len(sequences))
-		var wg sync.WaitGroup
-		for i, seq := range sequences {
-			next, stop := iter.Pull2(seq)
-			defer stop()
-			heads[i] = &head{next: next}
-			wg.Go(heads[i].advance) // side by side: the first line waits for all of them
-		}
-		wg.Wait()
-		for _, h := range heads {
-			if h.err != nil {
-				yield(Entry{}, h.err)
-				return
-			}
-		}
-		heads = slices.DeleteFunc(heads, func(h *head) bool { return !h.ok })
-		for len(heads) > 0 {
-			newest := 0
-			for i, h := range heads {
-				if h.entry.At.After(heads[newest].entry.At) {
-					newest = i
-				}
-			}
-			h := heads[newest]
-			if !yield(h.entry, nil) {
-				return
-			}
-			switch h.advance(); {
-			case h.err != nil:
-				yield(Entry{}, h.err)
-				return
-			case !h.ok:
-				heads = slices.Delete(heads, newest, newest+1)
-			}
-		}
-	}
 }
 
 // Outcomes are all outcomes, for --outcome.

@@ -279,3 +279,42 @@ func TestWaitPollsUntilTheOutcomeIsFinal(t *testing.T) {
 		t.Errorf("interrupted: got %v", err)
 	}
 }
+
+// A page from the end of the ledger tells of all kinds where it reaches a planned tick; else each
+// kind is read for itself. Either way the order is that of time, and nothing is there twice.
+func TestHistoryReadsAllKindsAtOnceWhereItCan(t *testing.T) {
+	d := newDesk(t)
+	spec := testworld.Minutely("cleanup")
+	d.Established(spec, "01:00")
+	tick := func(minute int) {
+		clock := fmt.Sprintf("01:%02d", minute)
+		d.At(clock + ":00")
+		must(d.Succeed(d.Tick(spec, clock)))
+		d.At(clock + ":30")
+		must(d.Succeed(reply(d.run("cleanup"))))
+	}
+	const before = 1 // of the establishing
+	for i := 1; i <= 59; i++ {
+		tick(i)
+		d.Store.Reset()
+		all := d.history(ops.HistoryQuery{Job: "cleanup"})
+		if want := 2*i + before; len(all) != want {
+			t.Fatalf("after %d: got %d entries, want %d", i, len(all), want)
+		}
+		for j := 1; j < len(all); j++ {
+			if !all[j].At.Before(all[j-1].At) {
+				t.Fatalf("after %d: %s is behind %s", i, all[j].Tick, all[j-1].Tick)
+			}
+		}
+		if d.Store.Reads != 3 { // guard, ticks, gaps
+			t.Errorf("after %d: %d requests, want 3", i, d.Store.Reads)
+		}
+		recent := must(d.op.Status(t.Context(), "cleanup")).Recent // five a page: manual runs fill it
+		for j, e := range recent {
+			if e.Tick != all[j].Tick {
+				t.Errorf("after %d: the newest are %s", i, brief(recent))
+				break
+			}
+		}
+	}
+}
