@@ -33,7 +33,7 @@ type logLine struct {
 func TestDecisionIsOneLineWithAllThatTheRecordSays(t *testing.T) {
 	tpl := exampleTemplate(t)
 	spec := syncSpec(t, tpl)
-	outcomes := map[guard.Outcome]int{}
+	outcomes, missed := map[guard.Outcome]int{}, 0
 	for seed := range uint64(20) {
 		h := random(spec, 15*time.Minute, 20, rand.New(rand.NewPCG(seed, 9)))
 		r := Replay(t, h)
@@ -49,6 +49,14 @@ func TestDecisionIsOneLineWithAllThatTheRecordSays(t *testing.T) {
 			switch l.Msg {
 			case "started":
 				started[l.Tick]++
+				if l.Job != spec.Job || l.Outcome != guard.Running || l.Run == "" || l.Fence == 0 {
+					t.Errorf("seed %d: line %+v: want job, outcome, run and fence", seed, l)
+				}
+			case "ticks missed":
+				missed++
+				if l.Job != spec.Job || l.Tick == "" || l.Outcome != guard.Missed || l.Why == "" {
+					t.Errorf("seed %d: line %+v: want job, tick, outcome and why", seed, l)
+				}
 			case "outcome":
 				ended[l.Tick] = append(ended[l.Tick], l)
 			}
@@ -75,8 +83,8 @@ func TestDecisionIsOneLineWithAllThatTheRecordSays(t *testing.T) {
 		}
 	}
 	for _, o := range []guard.Outcome{guard.Succeeded, guard.Failed, guard.TimedOut, guard.LeaseLost, guard.Skipped} {
-		if outcomes[o] == 0 {
-			t.Errorf("no tick came to %s: the histories show too little", o)
+		if outcomes[o] == 0 || missed == 0 {
+			t.Errorf("no tick came to %s, or none was missed: the histories show too little", o)
 		}
 	}
 }

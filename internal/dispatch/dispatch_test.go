@@ -295,3 +295,30 @@ func TestPanicIsAnErrorThatLambdaRetries(t *testing.T) {
 		t.Errorf("error %v: want the panic", err)
 	}
 }
+
+func TestTickThatWaitsIsLoggedWithWhatIsInItsWay(t *testing.T) {
+	w, spec := testworld.New(t, nil), testworld.Minutely("cleanup")
+	spec.Overlap = policy.QueueOne
+	w.At("02:00:01")
+	first := w.Tick(spec, "02:00")
+	w.Out.Reset()
+	w.At("02:01:01")
+	if q := w.Tick(spec, "02:01"); q.Result != "Queued" {
+		t.Fatalf("%+v: want it to wait", q)
+	}
+	for _, part := range []string{`"msg":"queued"`, `"outcome":"Queued"`, `"tick":"2026-09-07T02:01:00Z"`, `"why":"held"`, `"run":"` + first.Run + `"`, `"Skipped":0`} {
+		if w.Lines(part) != 1 {
+			t.Errorf("log %s: want %s in it once", w.Out.String(), part)
+		}
+	}
+	w.Out.Reset()
+	w.At("02:01:30")
+	if _, err := w.Succeed(first); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{`"msg":"given the guard"`, `"outcome":"Running"`, `"why":"waited for the guard"`} {
+		if w.Lines(part) != 1 {
+			t.Errorf("log %s: want %s in it once", w.Out.String(), part)
+		}
+	}
+}
