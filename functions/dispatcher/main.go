@@ -2,7 +2,6 @@
 package main
 
 import (
-	"context"
 	"log"
 
 	"github.com/aws/aws-lambda-go/lambda"
@@ -12,7 +11,7 @@ import (
 )
 
 func main() {
-	env, err := boot.Load(context.Background())
+	env, err := boot.Load()
 	if err != nil {
 		log.Fatal(err)
 	}

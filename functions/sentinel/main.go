@@ -2,7 +2,6 @@
 package main
 
 import (
-	"context"
 	"log"
 	"os"
 
@@ -18,7 +17,7 @@ import (
 )
 
 func main() {
-	env, err := boot.Load(context.Background())
+	env, err := boot.Load()
 	if err != nil {
 		log.Fatal(err)
 	}

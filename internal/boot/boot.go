@@ -3,7 +3,6 @@
 package boot
 
 import (
-	"context"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/config"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sfn"
 
@@ -36,7 +34,7 @@ type Env struct {
 
 // Load reads the function's environment, which the constructs set, and the AWS
 // configuration.
-func Load(ctx context.Context) (Env, error) {
+func Load() (Env, error) {
 	scheduler, table := os.Getenv(schema.EnvScheduler), os.Getenv(schema.EnvTable)
 	if err := schema.CheckScheduler(scheduler); err != nil {
 		return Env{}, fmt.Errorf("environment variable %s: %w", schema.EnvScheduler, err)
@@ -44,9 +42,9 @@ func Load(ctx context.Context) (Env, error) {
 	if table == "" {
 		return Env{}, fmt.Errorf("environment variable %s: must name the scheduler's table", schema.EnvTable)
 	}
-	cfg, err := config.LoadDefaultConfig(ctx)
+	cfg, err := AWS()
 	if err != nil {
-		return Env{}, fmt.Errorf("load AWS configuration: %w", err)
+		return Env{}, err
 	}
 	store, err := withRetention(dynamo.New(dynamodb.NewFromConfig(cfg), table), os.Getenv(schema.EnvRetention))
 	if err != nil {
