@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/internal/localcloud"
@@ -206,6 +208,37 @@ func TestJSONOutput(t *testing.T) {
 		"simulate --schedule 'rate(1 minute)' --run-time 170s --for 6h --start 2026-09-07T00:00:00Z --json",
 	)
 	golden(t, "json.txt", got)
+}
+
+// Release says what it is about to stop, and stops it for a yes alone.
+func TestReleaseTakesOnlyAYesForOne(t *testing.T) {
+	w := newTown(t)
+	w.lived()
+	terminal := asking
+	t.Cleanup(func() { asking = terminal })
+	asking = func(*cobra.Command) bool { return true }
+	answer := func(text string, flags ...string) (string, error) {
+		var errOut bytes.Buffer
+		root := newRootCommand()
+		root.SetArgs(append([]string{"release", "cleanup", "--reason", "hangs", "--dev", w.url}, flags...))
+		root.SetIn(strings.NewReader(text))
+		root.SetOut(io.Discard)
+		root.SetErr(&errOut)
+		err := root.ExecuteContext(t.Context())
+		return errOut.String(), err
+	}
+	for _, no := range []string{"", "n\n", "nay\n", "\n", "cleanup\n"} {
+		asked, err := answer(no)
+		if exitCode(err) != exitRefused || !strings.Contains(asked, "run cleanup-20260907T020000Z-1 of tick") || w.Guard("cleanup").Mark != nil {
+			t.Errorf("answer %q: %v, asked %q", no, err, asked)
+		}
+	}
+	if asked, err := answer("Yes\n"); err != nil || !strings.Contains(asked, "Go on? [y/N]") || w.Guard("cleanup").Run != nil {
+		t.Errorf("yes: %v, %q", err, asked)
+	}
+	if asked, err := answer("y\n"); exitCode(err) != exitRefused || strings.Contains(asked, "Go on?") {
+		t.Errorf("nothing to release: %v, asked %q", err, asked)
+	}
 }
 
 // What a job's history would have been under another policy, as it is typed.

@@ -134,6 +134,50 @@ func TestHelpAndVersion(t *testing.T) {
 	}
 }
 
+// Help has at least two examples of each verb, and the verb understands their flags.
+func TestEveryVerbHasTwoExamplesThatItUnderstands(t *testing.T) {
+	root := newRootCommand()
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		examples := 0
+		for _, line := range strings.Split(c.Example, "\n") {
+			for _, part := range regexp.MustCompile(`cronfence (?:'[^']*'|[^'()|>])+`).FindAllString(line, -1) {
+				examples++
+				args := words(part)[1:]
+				if strings.HasSuffix(args[len(args)-1], "<") { // a substitution
+					args[len(args)-1] = "file"
+				}
+				of, rest, err := newRootCommand().Find(args)
+				if err == nil {
+					err = of.ParseFlags(rest)
+				}
+				if err == nil && of.Args != nil {
+					err = of.Args(of, of.Flags().Args())
+				}
+				if err != nil {
+					t.Errorf("%s: example %q: %v", c.Name(), part, err)
+				}
+			}
+		}
+		if examples < 2 || c.Long == "" {
+			t.Errorf("%s: %d examples, description %q", c.Name(), examples, c.Long)
+		}
+	}
+}
+
+// What a user installs with `go install` is what is in the repository: a replaced module would
+// make that fail.
+func TestTheModuleCanBeInstalledByItsVersion(t *testing.T) {
+	out, err := exec.Command("go", "mod", "edit", "-json").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mod struct{ Replace, Exclude []any }
+	if err := json.Unmarshal(out, &mod); err != nil || len(mod.Replace)+len(mod.Exclude) > 0 {
+		t.Errorf("go.mod replaces or excludes modules: %v %v, %v", mod.Replace, mod.Exclude, err)
+	}
+}
+
 func TestDevWritesATableOrOneDocument(t *testing.T) {
 	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
 	code, out, errOut := command(t, "dev", "--for", "1m", "--speed", "60", "--listen", "127.0.0.1:0")

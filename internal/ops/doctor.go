@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // The kinds of findings. A kind is added, never renamed.
@@ -68,6 +70,8 @@ func (d *Diagnosis) Skip(what, why string) {
 // Deployed is what a scheduler's group of schedules says.
 type Deployed struct {
 	Ticks map[string]bool // by job: whether its schedule is enabled
+	// Changed is when each schedule was made or changed last; it may be unknown.
+	Changed map[string]time.Time
 	// Forget is the command that deletes the guard of a job; nil where there is none.
 	Forget func(job string) string
 }
@@ -97,7 +101,7 @@ func (d *Direct) Doctor(ctx context.Context) (Diagnosis, error) {
 		}
 	}
 	for job := range deployed.Ticks {
-		if !seen[job] {
+		if !seen[job] && schema.MillisOf(deployed.Changed[job]) < d.now().Add(-patience) {
 			x.Add(FoundUnknownJob, job, "see that the sentinel runs: it makes the guard within a minute of the deployment",
 				"%s has a schedule and no guard yet", job)
 		}

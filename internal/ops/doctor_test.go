@@ -19,6 +19,7 @@ import (
 // around is surroundings in which all is well, but for what a test changes.
 type around struct {
 	deployed map[string]bool
+	changed  map[string]time.Time
 	noList   error
 	events   int64
 	lines    []ops.LogLine
@@ -26,7 +27,7 @@ type around struct {
 }
 
 func (a *around) Deployed(context.Context) (ops.Deployed, error) {
-	return ops.Deployed{Ticks: a.deployed, Forget: func(job string) string { return "forget " + job }}, a.noList
+	return ops.Deployed{Ticks: a.deployed, Changed: a.changed, Forget: func(job string) string { return "forget " + job }}, a.noList
 }
 func (a *around) Examine(context.Context, *ops.Diagnosis) {}
 func (a *around) Events(context.Context, string) (int64, error) {
@@ -178,6 +179,10 @@ func TestDoctorComparesGuardsWithSchedules(t *testing.T) {
 	x := d.doctor()
 	if kinds(x) != ops.FoundUnknownJob+" "+ops.FoundOrphanedGuard || !strings.Contains(x.Findings[1].Fix, "forget cleanup") || x.Jobs != 1 {
 		t.Errorf("got %+v", x)
+	}
+	a.changed = map[string]time.Time{"report": d.Clock.Add(-time.Minute)}
+	if x := d.doctor(); kinds(x) != ops.FoundOrphanedGuard {
+		t.Errorf("a minute after the deployment: got %+v", x)
 	}
 	a.deployed, a.noList = nil, errors.New("AccessDenied")
 	if x := d.doctor(); len(x.Findings) > 0 || len(x.Unchecked) != 1 || x.Unchecked[0].Why != "AccessDenied" {

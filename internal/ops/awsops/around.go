@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
@@ -56,12 +57,12 @@ func (a *around) Deployed(ctx context.Context) (ops.Deployed, error) {
 	if err != nil {
 		return ops.Deployed{}, err
 	}
-	d := ops.Deployed{Ticks: map[string]bool{}, Forget: func(job string) string {
+	d := ops.Deployed{Ticks: map[string]bool{}, Changed: map[string]time.Time{}, Forget: func(job string) string {
 		key, _ := json.Marshal(map[string]any{schema.PK: map[string]string{"S": job}, schema.SK: map[string]string{"S": schema.GuardSK}})
 		return fmt.Sprintf("aws dynamodb delete-item --table-name %s --key %s", a.table, quote(string(key)))
 	}}
 	for _, s := range list {
-		d.Ticks[s.Job] = !s.Disabled
+		d.Ticks[s.Job], d.Changed[s.Job] = !s.Disabled, s.Modified
 	}
 	return d, nil
 }

@@ -3,11 +3,13 @@ package awsops
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
@@ -48,7 +50,10 @@ func (d *deployments) of(ctx context.Context, name string) (deployedSchedule, er
 		}
 	}
 	if err != nil {
-		d.failed = err
+		var api smithy.APIError
+		if !errors.As(err, &api) || api.ErrorCode() != "ValidationError" { // that is a schedule which no stack deployed
+			d.failed = err
+		}
 		return deployedSchedule{}, err
 	}
 	s, known := d.byName[name]
