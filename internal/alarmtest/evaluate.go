@@ -81,11 +81,11 @@ func (a Alarm) evaluate(points []Point, from, to time.Time, extra int) []Change 
 }
 
 func (m Metric) matches(p Point) bool {
-	if p.Namespace != m.Namespace || p.Metric != m.Name {
+	if p.Namespace != m.Namespace || p.Metric != m.Name || len(p.Dimensions) != len(m.Dimensions) {
 		return false
 	}
 	for name, v := range m.Dimensions {
-		if p.Dimensions[name] != v {
+		if has, there := p.Dimensions[name]; !there || v != "" && has != v {
 			return false
 		}
 	}

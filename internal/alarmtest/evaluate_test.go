@@ -45,3 +45,23 @@ func TestRulesAreAsAWSDocumentsThem(t *testing.T) {
 		}
 	}
 }
+
+// An alarm on other dimensions than the points have looks at a metric that does not exist.
+func TestAlarmSeesPointsOfExactlyItsDimensions(t *testing.T) {
+	m := Metric{Namespace: "Cronfence", Name: "Failed", Dimensions: map[string]string{"Scheduler": "shop"}}
+	query := Metric{Namespace: "Cronfence", Name: "Failed", Dimensions: map[string]string{"Scheduler": "shop", "Job": ""}}
+	for _, c := range []struct {
+		of        map[string]string
+		m, sought bool
+	}{
+		{map[string]string{"Scheduler": "shop"}, true, false},
+		{map[string]string{"Scheduler": "shop", "Job": "cleanup"}, false, true},
+		{map[string]string{"Scheduler": "other", "Job": "cleanup"}, false, false},
+		{map[string]string{"Scheduler": "shop", "Region": "x"}, false, false},
+	} {
+		p := Point{Namespace: "Cronfence", Metric: "Failed", Dimensions: c.of}
+		if m.matches(p) != c.m || query.matches(p) != c.sought {
+			t.Errorf("%v: alarm %v, query %v: want %v, %v", c.of, m.matches(p), query.matches(p), c.m, c.sought)
+		}
+	}
+}

@@ -45,7 +45,8 @@ type Alarm struct {
 	Query         *Query
 }
 
-// Metric is one metric with its statistic.
+// Metric is one metric with its statistic. Its dimensions are all that a point has, each with its
+// value or, in a query, with any: "".
 type Metric struct {
 	Namespace, Name, Statistic string
 	Dimensions                 map[string]string
@@ -136,7 +137,7 @@ func (m rawMetric) metric(statistic string) Metric {
 
 var (
 	difference = regexp.MustCompile(`^(\w+) - FILL\((\w+), 0\)$`)
-	insights   = regexp.MustCompile(`^SELECT (SUM|MAX)\((\w+)\) FROM SCHEMA\((\w+), \w+, \w+\) WHERE (\w+) = '([^']+)' GROUP BY (\w+)$`)
+	insights   = regexp.MustCompile(`^SELECT (SUM|MAX)\((\w+)\) FROM SCHEMA\((\w+), (\w+), (\w+)\) WHERE (\w+) = '([^']+)' GROUP BY (\w+)$`)
 )
 
 // expression reads the two kinds of expression that the constructs make.
@@ -159,7 +160,8 @@ func (raw rawAlarm) expression(a *Alarm) error {
 		}
 		if q := insights.FindStringSubmatch(m.Expression); q != nil {
 			statistic := map[string]string{"SUM": "Sum", "MAX": "Maximum"}[q[1]]
-			a.Query = &Query{Metric{q[3], q[2], statistic, map[string]string{q[4]: q[5]}}, q[6]}
+			all := map[string]string{q[4]: "", q[5]: "", q[6]: q[7]}
+			a.Query = &Query{Metric{q[3], q[2], statistic, all}, q[8]}
 			a.Period = time.Duration(m.Period) * time.Second
 			return nil
 		}
