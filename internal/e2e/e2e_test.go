@@ -71,7 +71,7 @@ func TestTheExampleAppDeploysTicksAndIsDestroyed(t *testing.T) {
 	}
 
 	succeeded := eventuallyEntry(t, cli, cleanupJob, started.Tick, guard.Succeeded)
-	if least := example.Cleanup.Takes.Seconds(); succeeded.RunTimeSeconds < least || succeeded.Fence != started.Fence {
+	if least := example.CleanupTakes.Seconds(); succeeded.RunTimeSeconds < least || succeeded.Fence != started.Fence {
 		t.Errorf("the run took %v s under fence %d, want at least %v s and fence %d", succeeded.RunTimeSeconds, succeeded.Fence, least, started.Fence)
 	}
 	cli.says([]string{"why", cleanupJob, started.Tick}, "Succeeded")

@@ -66,6 +66,9 @@ func (a App) sleepUntil(ctx context.Context, t time.Time) error {
 const (
 	batches = 17
 	batch   = 10 * time.Second
+
+	// CleanupTakes is how long a run of Cleanup takes at the least.
+	CleanupTakes = batches * batch
 )
 
 // Cleanup does all its batches, however long that takes: with 2 min 50 s on a schedule of one
