@@ -6,7 +6,9 @@ import (
 	"errors"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,5 +172,38 @@ func TestEveryFieldAndMessageIsDocumented(t *testing.T) {
 	}
 	if len(seen) < 30 {
 		t.Errorf("%d fields and messages: the history shows too little", len(seen))
+	}
+}
+
+var (
+	queryBlock = regexp.MustCompile("(?s)```\n(.*?)```")
+	noFields   = regexp.MustCompile(`"[^"]*"|/[^/\n]*/|\bas \w+|\bbin\([^)]*\)|\b\d+\b`) // texts, patterns, aliases, spans, numbers
+	word       = regexp.MustCompile(`@?[A-Za-z][\w.]*`)
+	keywords   = strings.Fields("fields filter sort stats by and or in like asc desc count max pct latest ispresent @timestamp @message")
+)
+
+// A query for a field that no line has finds nothing, and says so to nobody.
+func TestQueriesAskForFieldsThatExist(t *testing.T) {
+	docs, err := os.ReadFile("../../docs/logs.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := queryBlock.FindAllSubmatch(docs, -1)
+	if len(blocks) < 10 {
+		t.Fatalf("%d queries in docs/logs.md: want ten", len(blocks))
+	}
+	table, _, _ := bytes.Cut(docs, []byte("## Queries"))
+	for _, block := range blocks {
+		query := noFields.ReplaceAllString(string(block[1]), " ")
+		for _, name := range word.FindAllString(query, -1) {
+			field := name
+			if _, of, nested := strings.Cut(name, "."); nested {
+				field = of
+			}
+			known := slices.Contains(keywords, name) || slices.Contains(undocumented, name) || bytes.Contains(table, []byte("`"+field+"`"))
+			if !known {
+				t.Errorf("query asks for %s, which no line has:\n%s", name, block[1])
+			}
+		}
 	}
 }
