@@ -42,7 +42,7 @@ var states = []struct {
 }{
 	{"", "all", func(ops.Job) bool { return true }},
 	{"running", "running", func(j ops.Job) bool { return j.Holder != nil || j.Live > 0 }},
-	{"waiting", "with a run that waits", func(j ops.Job) bool { return j.Waiting != nil }},
+	{"waiting", "waiting", func(j ops.Job) bool { return j.Waiting != nil }},
 	{"paused", "paused", func(j ops.Job) bool { return j.Paused != nil }},
 	{"stuck", "stuck", stuck},
 }

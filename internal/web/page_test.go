@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/internal/testworld"
+	"github.com/cronfence/cronfence/internal/web"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
@@ -252,4 +254,24 @@ func TestWhatStandsInAJobsWayIsShown(t *testing.T) {
 	d.At("02:03:00")
 	d.shows("/jobs/test/cleanup", "lease over", "lease ran out 02:02:00")
 	d.shows("/?state=stuck", "1 of 1 jobs")
+}
+
+// BenchmarkPage says how long the server takes for a page of 25 jobs with 400 ticks each, and for
+// one job.
+func BenchmarkPage(b *testing.B) {
+	m := &many{now: testworld.Midnight}
+	for i := range 50 {
+		m.jobs = append(m.jobs, ops.Job{Scheduler: "test", Job: fmt.Sprintf("job-%03d", i), Schedule: "rate(1 minute)", Timezone: "UTC", State: ops.Free})
+	}
+	page := &web.Page{Operators: map[string]ops.Operator{"test": m}, Now: func() time.Time { return testworld.Midnight }}
+	handler := page.Handler()
+	for name, path := range map[string]string{"jobs": "/", "job": "/jobs/test/job-007?window=1h"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				answer := httptest.NewRecorder()
+				handler.ServeHTTP(answer, httptest.NewRequestWithContext(b.Context(), http.MethodGet, path, nil))
+				b.ReportMetric(float64(answer.Body.Len()), "bytes")
+			}
+		})
+	}
 }

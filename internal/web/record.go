@@ -142,6 +142,7 @@ func (r record) count(w window) []counted {
 // oldestFirst is the order in which things are drawn.
 func (r record) oldestFirst() []ops.Entry {
 	entries := slices.Clone(r.Entries)
+	slices.Reverse(entries) // nearly in order already
 	slices.SortStableFunc(entries, func(a, b ops.Entry) int { return begin(a).Compare(begin(b)) })
 	return entries
 }

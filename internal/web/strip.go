@@ -12,11 +12,12 @@ import (
 // all runs or ticks of a tone, so that a list of many jobs stays light.
 const (
 	stripWidth   = 1000
-	stripHeight  = 34
+	stripHeight  = 36
 	stripTicks   = 1 // top of the ticks
 	stripRuns    = 13
 	stripRunsEnd = 26
-	stripLease   = 30
+	stripWaiting = 28
+	stripLease   = 32
 )
 
 // strip is a job's timeline in a line.
@@ -91,7 +92,7 @@ func stripRegions(j ops.Job, w window) []stripRegion {
 		add(class, h.Since, h.LeaseUntil, stripLease, 3)
 	}
 	if q := j.Waiting; q != nil {
-		add("waiting", q.Since, w.Now, stripRunsEnd-3, 3)
+		add("waiting", q.Since, w.Now, stripWaiting, 3)
 	}
 	return all
 }
