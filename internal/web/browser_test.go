@@ -74,10 +74,16 @@ func TestAPersonReadsTheJobAndWhyATickDidWhatItDid(t *testing.T) {
 	}
 	things := b.Things()
 	for _, want := range []webtest.Thing{
-		{Role: "heading", Name: "cleanup held"}, {Role: "button", Name: "Run now"}, {Role: "button", Name: "Pause…"}, {Role: "button", Name: "Release…"},
-		{Role: "link", Name: "01:59:00 Failed 50s: OutOfDisk"}, {Role: "link", Name: "02:00:00 Running 1m20s"},
-		{Role: "link", Name: "02:01:00 Skipped: held by cleanup-20260907T020000Z-1 for 1m"}, {Role: "link", Name: "02:02:00 planned"},
-		{Role: "columnheader", Name: "Outcome"}, {Role: "heading", Name: "Run time against the interval of 1m"},
+		{Role: "heading", Name: "cleanup held"},
+		{Role: "button", Name: "Run now"},
+		{Role: "button", Name: "Pause…"},
+		{Role: "button", Name: "Release…"},
+		{Role: "link", Name: "01:59:00 Failed 50s: OutOfDisk"},
+		{Role: "link", Name: "02:00:00 Running 1m20s"},
+		{Role: "link", Name: "02:01:00 Skipped: held by cleanup-20260907T020000Z-1 for 1m"},
+		{Role: "link", Name: "02:02:00 planned"},
+		{Role: "columnheader", Name: "Outcome"},
+		{Role: "heading", Name: "Run time against the interval of 1m"},
 	} {
 		if !slices.Contains(things, want) {
 			t.Errorf("no %s called %q among\n%v", want.Role, want.Name, things)
