@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,4 +109,25 @@ func TestTwoSchedulersAreToldApart(t *testing.T) {
 	expect(t, "pause cleanup --reason x"+at, 1, "", "2 schedulers in the local cloud at "+s.URL()+": name one with --scheduler: dev, prod")
 	expect(t, "pause cleanup --reason x --scheduler dev"+at, 1, "", `job "cleanup" is unknown to scheduler dev`)
 	expect(t, "pause cleanup --reason x --scheduler prod"+at, 0, "cleanup is paused", "")
+}
+
+func TestCompletionKnowsJobsAndWordsOfFlags(t *testing.T) {
+	w := newTown(t)
+	w.lived()
+	for line, want := range map[string]string{
+		"status r":                   "report\tfree\n:4\n",
+		"pause cleanup re":           "report\tfree\n:4\n",
+		"pause --reason x cleanup c": ":4\n", // it is named already
+		"why cleanup 2":              ":4\n",
+		"history cleanup --kind m":   "scheduled\nmanual\nbackfill\ncatchup\n:4\n", // the shell chooses
+		"run cleanup --overlap q":    "skip\nqueue-one\nreplace\nallow\n:4\n",
+		"status --scheduler other r": ":4\n",
+	} {
+		args := strings.Fields(line)
+		verb, last := args[0], args[len(args)-1]
+		code, out, _ := command(t, slices.Concat([]string{"__complete", verb, "--dev", w.url}, args[1:len(args)-1], []string{last})...)
+		if code != 0 || out != want {
+			t.Errorf("%s: code %d, got %q, want %q", line, code, out, want)
+		}
+	}
 }

@@ -35,6 +35,8 @@ ratio, holder, error, cause, and of missed ticks from and count.`,
 	cmd.Flags().StringVar(&since, "since", "", "planned at or after this instant, RFC 3339, or within a duration before now, such as 24h")
 	cmd.Flags().StringVar(&outcome, "outcome", "", "with this outcome only, such as Failed or Skipped")
 	cmd.Flags().StringVar(&kind, "kind", "", "of this kind only: scheduled, manual, backfill or catchup")
+	completeFlag(cmd, "outcome", ops.Outcomes...)
+	completeFlag(cmd, "kind", ops.Kinds...)
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		_, err := historyQuery(args[0], since, outcome, kind)
 		return err

@@ -46,7 +46,8 @@ func (o *operated) command(use, short, long, example string, do func(cmd *cobra.
 	names := argumentsOf(use)
 	cmd := &cobra.Command{
 		Use: use, Short: short, Long: long + whereHelp, Example: example,
-		Args: func(cmd *cobra.Command, args []string) error { return checkArgs(cmd, names, args) },
+		Args:              func(cmd *cobra.Command, args []string) error { return checkArgs(cmd, names, args) },
+		ValidArgsFunction: o.completeJobs(names),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			work := func() error {
 				op, err := o.open(cmd.Context(), cmd.ErrOrStderr())

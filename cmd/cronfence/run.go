@@ -35,6 +35,7 @@ with --wait entry too, as in `+"`cronfence history --json`.",
 	cmd.Flags().BoolVar(&r.wait, "wait", false, "wait for the final outcome")
 	cmd.Flags().StringVar(&r.overlap, "overlap", "", "skip, queue-one, replace or allow in the place of the job's own policy, on the record")
 	cmd.Flags().StringVar(&r.reason, "reason", "", "why, for the record")
+	completeFlag(cmd, "overlap", overlaps...)
 	addBy(cmd, &r.by)
 	o.addDryRun(cmd)
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {

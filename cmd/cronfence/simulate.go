@@ -18,6 +18,9 @@ import (
 // maxSimulated bounds the ticks of one simulation: four years of a minutely job.
 const maxSimulated = 2_200_000
 
+// overlaps are the policies as flags have them.
+var overlaps = []string{policy.Skip.String(), policy.QueueOne.String(), policy.Replace.String(), policy.Allow.String()}
+
 type simulateOptions struct {
 	schedule, timezone, overlap, start, history string
 	runTime, length                             time.Duration
@@ -57,6 +60,7 @@ and trustedOverlaps (moments at which two runs were trusted; always 0).`,
 	flags.StringVar(&o.start, "start", "", "instant of the beginning, RFC 3339 (default: now, or the first tick of the history)")
 	flags.DurationVar(&o.length, "for", 0, "how long ticks come, such as 6h (default: to the last tick of the history)")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document")
+	completeFlag(cmd, "overlap", overlaps...)
 	return cmd
 }
 

@@ -69,8 +69,10 @@ func TestMeasureLists(t *testing.T) {
 	// history is that of a local cloud's interface over records in memory.
 	dev := []string{"--dev", servesHistory(t, 100_000)}
 	for _, args := range [][]string{
-		{"jobs", "--scheduler", "long"}, {"jobs", "--scheduler", "long", "--json"},
-		append([]string{"history", "cleanup"}, dev...), append([]string{"history", "cleanup", "--json"}, dev...),
+		{"jobs", "--scheduler", "long"},
+		{"jobs", "--scheduler", "long", "--json"},
+		append([]string{"history", "cleanup"}, dev...),
+		append([]string{"history", "cleanup", "--json"}, dev...),
 	} {
 		cmd := exec.Command(binary, args...)
 		began := time.Now()
