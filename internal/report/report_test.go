@@ -145,8 +145,10 @@ func TestFindings(t *testing.T) {
 			"LOCKED OUT: a run holds the guard since 2026-09-13 00:00Z",
 		},
 		"nothing but failures": {
-			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Failed, RunTime: time.Minute} }), Job{},
-			[]Finding{NoSuccess, Failures}, "NO SUCCESS",
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Failed, RunTime: time.Minute} }),
+			Job{},
+			[]Finding{NoSuccess, Failures},
+			"NO SUCCESS",
 		},
 		"locked out, and no tick was due": {func() *ledger {
 			l := &ledger{interval: 7 * day}
