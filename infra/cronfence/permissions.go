@@ -4,7 +4,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
-	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -51,46 +50,6 @@ func (s *Scheduler) newScheduleRole() awsiam.Role {
 	role.AddToPolicy(allow([]string{*s.deadLetters.QueueArn()}, "sqs:SendMessage"))
 	s.grantKey(role, []string{"kms:Decrypt", "kms:GenerateDataKey"})
 	return role
-}
-
-// runRole is the role of all of a scheduler's state machines in one stack. One for all
-// stacks would have to know the jobs' functions, and so make the stacks depend on each
-// other both ways.
-type runRole struct {
-	role   awsiam.Role
-	invoke awsiam.PolicyStatement
-}
-
-func (s *Scheduler) runRole(scope constructs.Construct) *runRole {
-	stack := awscdk.Stack_Of(scope)
-	if r, ok := s.runRoles[*stack.Node().Addr()]; ok {
-		return r
-	}
-	r := &runRole{
-		role: awsiam.NewRole(stack, jsii.String("CronfenceRunRole-"+s.name), &awsiam.RoleProps{
-			Description: jsii.String("State machines of Cronfence scheduler " + s.name),
-			AssumedBy: servicePrincipal("states.amazonaws.com", map[string]any{
-				"StringEquals": map[string]any{"aws:SourceAccount": *stack.Account()},
-				"ArnLike":      map[string]any{"aws:SourceArn": s.statesARN("stateMachine", schema.MachinePrefix(s.name)+"*")},
-			}),
-		}),
-		invoke: allow([]string{*s.heartbeat.FunctionArn(), *s.settler.FunctionArn()}, "lambda:InvokeFunction"),
-	}
-	r.role.AddToPolicy(r.invoke)
-	stack.Node().AddValidation(&stackLimit{stack})
-	s.runRoles[*stack.Node().Addr()] = r
-	return r
-}
-
-// grant adds what one job's target needs.
-func (r *runRole) grant(g grants) awsiam.Role {
-	if len(g.invoke) > 0 {
-		r.invoke.AddResources(*jsii.Strings(g.invoke...)...)
-	}
-	for _, s := range g.statements {
-		r.role.AddToPolicy(s)
-	}
-	return r.role
 }
 
 // statesARN is the ARN of a machine or its executions; name may end in a wildcard.

@@ -23,10 +23,10 @@ type Target interface {
 	grants(scope constructs.Construct) grants
 }
 
-// grants are permissions of a run role.
+// grants are what a run role must be allowed; statements are those of a user's chain.
 type grants struct {
-	invoke     []string // functions
-	statements []awsiam.PolicyStatement
+	permissions []permission
+	statements  []awsiam.PolicyStatement
 }
 
 // targetFacts is what a target knows about its work.
@@ -64,11 +64,11 @@ const lambdaLimit = maxFunctionTimeout
 
 // managedRule allows the rule through which Step Functions learns how a task of another
 // service ended.
-func managedRule(scope constructs.Construct, name string) awsiam.PolicyStatement {
+func managedRule(scope constructs.Construct, name string) permission {
 	rule := awscdk.Stack_Of(scope).FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("events"), Resource: jsii.String("rule"), ResourceName: &name,
 	})
-	return allow([]string{*rule}, "events:PutTargets", "events:PutRule", "events:DescribeRule")
+	return permit([]string{*rule}, "events:PutTargets", "events:PutRule", "events:DescribeRule")
 }
 
 // arnPart is one of the parts of an ARN, which may be a token, between separators.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsbatch"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -75,10 +74,10 @@ func (t batchTarget) grants(scope constructs.Construct) grants {
 		return *stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("batch"), Resource: &resource, ResourceName: &name})
 	}
 	definition := arnPart(arnPart(*t.JobDefinition.JobDefinitionArn(), "/", 1), ":", 0)
-	return grants{statements: []awsiam.PolicyStatement{
-		allow([]string{arn("job-definition", definition), arn("job-definition", definition+":*"), *t.JobQueue.JobQueueArn()}, "batch:SubmitJob"),
-		allow([]string{arn("job", "*")}, "batch:TerminateJob"), // its id is Batch's
-		allow([]string{"*"}, "batch:DescribeJobs"),             // IAM knows no narrower one
+	return grants{permissions: []permission{
+		permit([]string{arn("job-definition", definition), arn("job-definition", definition+":*"), *t.JobQueue.JobQueueArn()}, "batch:SubmitJob"),
+		permit([]string{arn("job", "*")}, "batch:TerminateJob"), // its id is Batch's
+		permit([]string{"*"}, "batch:DescribeJobs"),             // IAM knows no narrower one
 		managedRule(scope, "StepFunctionsGetEventsForBatchJobsRule"),
 	}}
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsec2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecs"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
@@ -167,14 +166,12 @@ func (t ecsTarget) grants(scope constructs.Construct) grants {
 	if r := t.TaskDefinition.ExecutionRole(); r != nil {
 		roles = append(roles, *r.RoleArn())
 	}
-	pass := awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
-		Actions: jsii.Strings("iam:PassRole"), Resources: jsii.Strings(roles...),
-		Conditions: &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}},
-	})
-	return grants{statements: []awsiam.PolicyStatement{
+	pass := permit(roles, "iam:PassRole")
+	pass.conditions = map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
+	return grants{permissions: []permission{
 		// Every revision: a run that is live while the next one is deployed starts its own.
-		allow([]string{arn("task-definition", *t.TaskDefinition.Family()+":*")}, "ecs:RunTask"),
-		allow([]string{arn("task", *t.Cluster.ClusterName()+"/*")}, "ecs:StopTask", "ecs:DescribeTasks"),
+		permit([]string{arn("task-definition", *t.TaskDefinition.Family()+":*")}, "ecs:RunTask"),
+		permit([]string{arn("task", *t.Cluster.ClusterName()+"/*")}, "ecs:StopTask", "ecs:DescribeTasks"),
 		pass,
 		managedRule(scope, "StepFunctionsGetEventsForECSTaskRule"),
 	}}

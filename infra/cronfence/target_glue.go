@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 
@@ -52,7 +51,7 @@ func (t glueTarget) grants(scope constructs.Construct) grants {
 	job := awscdk.Stack_Of(scope).FormatArn(&awscdk.ArnComponents{
 		Service: jsii.String("glue"), Resource: jsii.String("job"), ResourceName: &t.job,
 	})
-	return grants{statements: []awsiam.PolicyStatement{
-		allow([]string{*job}, "glue:StartJobRun", "glue:GetJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun"),
+	return grants{permissions: []permission{
+		permit([]string{*job}, "glue:StartJobRun", "glue:GetJobRun", "glue:GetJobRuns", "glue:BatchStopJobRun"),
 	}}
 }

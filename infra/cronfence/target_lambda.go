@@ -47,7 +47,7 @@ func (t lambdaTarget) work(_ constructs.Construct, m machine) work {
 }
 
 func (t lambdaTarget) grants(constructs.Construct) grants {
-	return grants{invoke: []string{*t.fn.FunctionArn()}}
+	return grants{permissions: []permission{permit([]string{*t.fn.FunctionArn()}, "lambda:InvokeFunction")}}
 }
 
 // functionTimeout looks through versions and aliases for the function itself.

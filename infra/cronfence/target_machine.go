@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
@@ -70,9 +69,9 @@ func (t machineTarget) grants(scope constructs.Construct) grants {
 		Service: jsii.String("states"), Resource: jsii.String("execution"), ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME,
 		ResourceName: jsii.String(arnPart(*t.machine.StateMachineArn(), ":", 6) + ":*"),
 	})
-	return grants{statements: []awsiam.PolicyStatement{
-		allow([]string{*t.machine.StateMachineArn()}, "states:StartExecution"),
-		allow([]string{*executions}, "states:DescribeExecution", "states:StopExecution"),
+	return grants{permissions: []permission{
+		permit([]string{*t.machine.StateMachineArn()}, "states:StartExecution"),
+		permit([]string{*executions}, "states:DescribeExecution", "states:StopExecution"),
 		managedRule(scope, "StepFunctionsGetEventsForStepFunctionsExecutionRule"),
 	}}
 }

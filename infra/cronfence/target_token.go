@@ -3,7 +3,6 @@ package cronfence
 import (
 	"time"
 
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/constructs-go/constructs/v10"
 )
@@ -66,9 +65,9 @@ func (t tokenTarget) work(_ constructs.Construct, m machine) work {
 }
 
 func (t tokenTarget) grants(constructs.Construct) grants {
-	g := grants{statements: []awsiam.PolicyStatement{allow([]string{*t.queue.QueueArn()}, "sqs:SendMessage")}}
+	g := grants{permissions: []permission{permit([]string{*t.queue.QueueArn()}, "sqs:SendMessage")}}
 	if key := t.queue.EncryptionMasterKey(); key != nil {
-		g.statements = append(g.statements, allow([]string{*key.KeyArn()}, "kms:GenerateDataKey", "kms:Decrypt"))
+		g.permissions = append(g.permissions, permit([]string{*key.KeyArn()}, "kms:GenerateDataKey", "kms:Decrypt"))
 	}
 	return g
 }
