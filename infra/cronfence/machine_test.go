@@ -86,19 +86,25 @@ func TestMachinesAreTheGoldenOnes(t *testing.T) {
 		if err := json.Indent(&got, []byte(text+"\n"), "", "  "); err != nil {
 			t.Fatal(err)
 		}
-		path := filepath.Join("testdata", golden+".asl.json")
-		if *update {
-			if err := os.WriteFile(path, got.Bytes(), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
+		checkGolden(t, golden+".asl.json", got.Bytes())
+	}
+}
+
+// checkGolden compares with a file of testdata, or writes it.
+func checkGolden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("machine %s differs from %s; go test ./infra/cronfence -update shows by git diff what changed", m.name, path)
-		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs from what is synthesized; go test ./infra/cronfence -update shows by git diff what changed", path)
 	}
 }
 
