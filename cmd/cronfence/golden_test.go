@@ -311,6 +311,18 @@ func TestTheLocalCloudsTableFitsTheScreen(t *testing.T) {
 	golden(t, "dev.txt", b.String())
 }
 
+func TestATerminalShowsNoColoursWhereItsUserWantsNone(t *testing.T) {
+	for _, tt := range []struct {
+		noColor, term string
+		want          bool
+	}{{"", "xterm", true}, {"1", "xterm", false}, {"0", "xterm", false}, {"", "dumb", false}} {
+		env := map[string]string{"NO_COLOR": tt.noColor, "TERM": tt.term}
+		if got := colourful(func(name string) string { return env[name] }); got != tt.want {
+			t.Errorf("NO_COLOR=%s TERM=%s: got %v", tt.noColor, tt.term, got)
+		}
+	}
+}
+
 // Colours are for terminals: a screen without them writes none, and one with them paints words and not spaces.
 func TestColoursAreForTerminals(t *testing.T) {
 	table := func(s screen) string {

@@ -84,7 +84,7 @@ func document[T any](t *testing.T, line string, wantCode int) T {
 
 // The verbs against a local cloud in which the report, which no tick starts now, never ends by itself.
 func TestVerbsAgainstDev(t *testing.T) {
-	url := startDev(t, "--exec", "report=exec sleep 600", "--exec", "sync=true", "--exec", "cleanup=false")
+	url := startDev(t, "--exec", "report=exec sleep 600", "--exec", "sync=echo synced", "--exec", "cleanup=false")
 	at := " --dev " + url
 
 	if out := expect(t, "jobs"+at, 0, "JOB", ""); strings.Count(out, "\n") != 4 {
@@ -158,6 +158,8 @@ func TestVerbsAgainstDev(t *testing.T) {
 	}
 	expect(t, "history sync --kind backfill"+at, 0, "backfill-", "")
 	expect(t, "logs report --json"+at, 0, `"source": "cronfence dev"`, "")
+	expect(t, "logs sync"+at, 0, "synced", "run sync-")
+	expect(t, "report"+at, 0, "sync: ", "")
 	expect(t, "logs cleanup"+at, 0, "Failed", "run cleanup-")
 	if d := document[ops.Diagnosis](t, "doctor --json"+at, 0); d.Jobs != 3 || len(d.Findings) != 0 || len(d.Unchecked) == 0 {
 		t.Errorf("doctor: got %+v", d)

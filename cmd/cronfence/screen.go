@@ -25,13 +25,16 @@ func screenOf(out io.Writer) screen {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 			s.width = width
 		}
-		s.colour = os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+		s.colour = colourful(os.Getenv)
 	}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.width = n
 	}
 	return s
 }
+
+// colourful tells whether a terminal is to show colours.
+func colourful(env func(string) string) bool { return env("NO_COLOR") == "" && env("TERM") != "dumb" }
 
 // underlying is what a counting writer writes to.
 func underlying(out io.Writer) io.Writer {

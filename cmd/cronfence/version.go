@@ -1,8 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -32,8 +32,7 @@ With --json it writes one document: version, revision, modified, go.`,
 			if asJSON {
 				return writeJSON(cmd.OutOrStdout(), v)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "cronfence %s %s %s\n", v.Version, v.Revision, v.Go)
-			return err
+			return say(cmd, strings.Join(strings.Fields("cronfence "+v.Version+" "+v.Revision+" "+v.Go), " "))
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write one JSON document")
