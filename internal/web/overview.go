@@ -87,7 +87,6 @@ type row struct {
 	Says   string // who holds the guard, with which fence
 	Strip  strip
 	Counts []counted
-	Label  string // of the strip
 }
 
 func (p *Page) overview(ctx context.Context, q url.Values, anew bool) (overview, error) {
@@ -212,19 +211,10 @@ func (p *Page) rows(ctx context.Context, jobs []ops.Job, w window, anew bool) ([
 }
 
 func rowOf(j ops.Job, r record, w window) row {
-	v := row{
+	return row{
 		Job: j, Href: jobHref(j), State: j.StateText(), Tone: toneOf(j), Says: saysOf(j, w),
 		Strip: stripOf(j, r, w), Counts: r.count(w),
 	}
-	v.Label = fmt.Sprintf("%s, the last %s: nothing", j.Job, w.Name)
-	var parts []string
-	for _, c := range v.Counts {
-		parts = append(parts, fmt.Sprintf("%d %s", c.Count, c.Outcome))
-	}
-	if len(parts) > 0 {
-		v.Label = fmt.Sprintf("%s, the last %s: %s", j.Job, w.Name, strings.Join(parts, ", "))
-	}
-	return v
 }
 
 func jobHref(j ops.Job) string {
