@@ -40,8 +40,8 @@ record. ` + "`cronfence dev`" + ` serves the same page over the local cloud at i
 
 It prints the address and goes on until Ctrl-C. It listens on a free port of 127.0.0.1 unless
 --listen names another address, and answers requests for loopback addresses only. The buttons
-need the token that is part of the printed address. Whoever reaches the address without the
-token can look, with your credentials: on a machine that you share, that is everybody on it.
+need the token that is part of the printed address, and so does looking, since it is done with
+your credentials.
 
 While a browser shows it the page looks every 10 s, however many browsers those are: at all
 guards and the histories of the up to 25 jobs in sight; nothing is read while none does.
@@ -78,7 +78,8 @@ func (o *uiOptions) show(ctx context.Context, op *ops.Direct, out, errOut io.Wri
 	s := &pageServer{listening}
 	defer s.close(ctx, errOut)
 	operators := map[string]ops.Operator{op.Name: op}
-	page := &web.Page{Operators: operators, Where: "scheduler " + op.Name, Now: time.Now, By: whoever(o.by), Every: uiLooks, Fresh: uiLooks / 2}
+	page := &web.Page{Operators: operators, Where: "scheduler " + op.Name, Now: time.Now, By: whoever(o.by), Every: uiLooks, Fresh: uiLooks / 2, MayLook: s.HasToken}
+	s.Private()
 	s.Serve(operators, nil, page.Handler())
 	if o.json {
 		if err := writeJSON(out, shown{URL: s.PageURL(), Scheduler: op.Name}); err != nil {

@@ -52,8 +52,15 @@ func TestUIShowsADeployedSchedulerAndEndsInOrder(t *testing.T) {
 	if !strings.HasPrefix(address, "http://127.0.0.1:") {
 		t.Errorf("it listens on %s", address)
 	}
-	if status, html := ask(t, "GET", address+"/", "", ""); status != http.StatusOK || !strings.Contains(html, `href="/jobs/paged/cleanup"`) {
+	if status, html := ask(t, "GET", address+"/", token, ""); status != http.StatusOK || !strings.Contains(html, `href="/jobs/paged/cleanup"`) {
 		t.Errorf("got %d\n%s", status, html)
+	}
+	for _, path := range []string{"/", "/jobs/paged/cleanup", "/api/v1/schedulers", "/api/v1/schedulers/paged/jobs"} {
+		for _, wrong := range []string{"", "x" + token} {
+			if _, text := ask(t, "GET", address+path, wrong, ""); strings.Contains(text, "cleanup") || strings.Contains(text, `"paged"`) {
+				t.Errorf("%s shows without the token\n%s", path, text)
+			}
+		}
 	}
 	pause := address + "/api/v1/schedulers/paged/jobs/cleanup/pause"
 	if status, _ := ask(t, "POST", pause, "", `{"by":"mallory","reason":"x"}`); status != http.StatusForbidden {
@@ -62,7 +69,7 @@ func TestUIShowsADeployedSchedulerAndEndsInOrder(t *testing.T) {
 	if status, text := ask(t, "POST", pause, token, `{"by":"alice@laptop","reason":"rebuild"}`); status != http.StatusOK {
 		t.Errorf("pause: %d %s", status, text)
 	}
-	if _, html := ask(t, "GET", address+"/jobs/paged/cleanup", "", ""); !strings.Contains(html, "by alice@laptop") || strings.Contains(html, "Let something go wrong") {
+	if _, html := ask(t, "GET", address+"/jobs/paged/cleanup", token, ""); !strings.Contains(html, "by alice@laptop") || strings.Contains(html, "Let something go wrong") {
 		t.Errorf("after the pause\n%s", html)
 	}
 	cancel()

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -226,6 +227,27 @@ func TestWithoutTheTokenThePageIsToLookAt(t *testing.T) {
 	if after := d.Guard("cleanup"); after.Version != before.Version {
 		t.Errorf("guard %+v, before %+v", after, before)
 	}
+}
+
+// Where looking needs the token, nothing is shown without it, and everything with it.
+func TestALockedPageOpensWithTheToken(t *testing.T) {
+	d := morning(t)
+	address := strings.TrimPrefix(d.server.URL(), "http://")
+	d.close()
+	d.page.MayLook = func(r *http.Request) bool { return d.server.HasToken(r) }
+	d.serve(address)
+	b := webtest.Open(t)
+	b.Go(d.server.URL())
+	b.See("#locked", "at the address that was printed")
+	if text := b.Text("body"); strings.Contains(text, "cleanup") {
+		t.Errorf("it shows\n%s", text)
+	}
+	b.Go(d.server.PageURL())
+	b.See("#job-test-cleanup", "held")
+	b.Press("cleanup")
+	b.See("h1", "cleanup")
+	b.Press("Run now")
+	b.See("#message.refused", "job cleanup was not run")
 }
 
 // The page says that its server is gone, goes on when it is back, and grows with nothing.

@@ -47,8 +47,8 @@ func (d *desk) serve(address string) {
 	if err != nil {
 		d.t.Fatal(err)
 	}
+	d.server = s // what serves may ask it
 	s.Serve(d.page.Operators, nil, d.page.Handler())
-	d.server = s
 }
 
 func (d *desk) close() {

@@ -24,6 +24,8 @@ type Page struct {
 	Every     time.Duration           // how often the page looks again
 	Faults    Faults                  // what can be let go wrong; nil over a deployed scheduler
 	Lines     bool                    // whether a run's lines stand beside why: not where reading them is paid for
+	// MayLook tells who is shown anything; nil: whoever asks. The others are told how to.
+	MayLook func(*http.Request) bool
 	// Fresh is how long in real time what was read is shown to others too: 0 where reading
 	// costs nothing.
 	Fresh time.Duration
@@ -97,17 +99,25 @@ var errNoScheduler = errors.New("no such scheduler is shown here")
 // answer writes a page, or what went wrong as one.
 func (p *Page) answer(view string, look func(r *http.Request, anew bool) (title string, data any, err error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		title, data, err := look(r, r.Header.Get("Cache-Control") == "no-cache")
+		wholePage := r.Header.Get(part) == ""
+		title, data, err := "Locked", any(nil), error(nil)
 		status, shown := http.StatusOK, view
-		if err != nil {
-			status, shown, data = statusOf(err), "problem", err.Error()
+		switch locked := p.MayLook != nil && !p.MayLook(r); {
+		case locked && wholePage: // a browser sends the token with what its script asks for
+			shown = "locked"
+		case locked:
+			status, shown, data = http.StatusUnauthorized, "problem", "the token is missing or wrong"
+		default:
+			if title, data, err = look(r, r.Header.Get("Cache-Control") == "no-cache"); err != nil {
+				status, shown, data = statusOf(err), "problem", err.Error()
+			}
 		}
 		s := shell{
 			Title: title, Where: p.Where, By: p.By, Now: p.Now().UTC(), EveryMillis: p.Every.Milliseconds(), Version: version, View: shown, Data: data,
 		}
-		name := "page"
-		if r.Header.Get(part) != "" {
-			name = "main"
+		name := "main"
+		if wholePage {
+			name = "page"
 		}
 		var b bytes.Buffer
 		if err := templates.ExecuteTemplate(&b, name, s); err != nil {

@@ -11,6 +11,7 @@ import (
 type access struct {
 	token    string
 	loopback bool // the server listens on loopback only
+	private  bool // see Server.Private
 	next     http.Handler
 }
 
@@ -40,14 +41,20 @@ func (a access) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			deny(w, http.StatusForbidden, "origin "+quote(origin)+": must be http://"+r.Host)
 			return
 		}
-		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		if subtle.ConstantTimeCompare([]byte(token), []byte(a.token)) != 1 {
-			deny(w, http.StatusUnauthorized, "the token is missing or wrong: it is in the file that this server left for its user")
-			return
-		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	}
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	if (!reads || a.private && strings.HasPrefix(r.URL.Path, "/api/")) && !carries(r, a.token) {
+		deny(w, http.StatusUnauthorized, "the token is missing or wrong: it is part of the page's address that was printed, and in the file that `cronfence dev` leaves for its user")
+		return
+	}
 	a.next.ServeHTTP(w, r)
+}
+
+// carries tells whether a request carries the token.
+func carries(r *http.Request, token string) bool {
+	given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return subtle.ConstantTimeCompare([]byte(given), []byte(token)) == 1
 }
 
 // hostAllowed accepts addresses and localhost: a name could be somebody else's, pointed here.

@@ -6,7 +6,7 @@
 // and answers only requests whose Host header is an address or "localhost", so that no name
 // on the internet can be pointed at it. A request that changes something also carries the
 // token, from a file that only its user can read, and the server's own origin: a page of
-// another origin can send neither.
+// another origin can send neither. Over a deployed scheduler reading needs the token too.
 package devapi
 
 import (

@@ -18,6 +18,7 @@ type Server struct {
 	listener net.Listener
 	token    string
 	file     string // where the token was left, if it was
+	private  bool
 	http     *http.Server
 	done     chan struct{} // closed when serving ended
 }
@@ -69,13 +70,20 @@ func (s *Server) URL() string {
 // keeps to itself: whoever only knows the address may look and not act.
 func (s *Server) PageURL() string { return s.URL() + "/#token=" + s.token }
 
+// Private lets nobody read without the token either: what is shown is for those with the caller's
+// credentials. The page is asked by its own MayLook. It is called before Serve.
+func (s *Server) Private() { s.private = true }
+
+// HasToken tells whether a request carries the token.
+func (s *Server) HasToken(r *http.Request) bool { return carries(r, s.token) }
+
 // Serve begins to answer, over operators by the names of their schedulers, over faults - nil
 // where nothing can be asked to go wrong - and with the page beside them, and returns.
 func (s *Server) Serve(operators map[string]ops.Operator, f Faults, page http.Handler) {
 	mux := routes(operators, f)
 	mux.Handle("/", page)
 	s.http = &http.Server{
-		Handler:           access{token: s.token, loopback: s.Loopback(), next: mux},
+		Handler:           access{token: s.token, loopback: s.Loopback(), private: s.private, next: mux},
 		ReadHeaderTimeout: readTimeout,
 		ReadTimeout:       readTimeout,
 	}

@@ -15,10 +15,13 @@ function takeToken() {
     sessionStorage.setItem(tokenKey, given);
     history.replaceState(null, "", location.pathname + location.search);
   }
-  $("readonly").hidden = Boolean(token());
+  $("readonly").hidden = Boolean(token() || $("locked"));
 }
 takeToken();
-addEventListener("hashchange", takeToken);
+addEventListener("hashchange", () => {
+  takeToken();
+  look();
+});
 
 // morph makes a node like another one and leaves alone what is alike: the focus, a selection
 // and what is open stay as they are.
@@ -89,11 +92,13 @@ let failures = 0;
 
 async function look(anew) {
   clearTimeout(timer);
+  if ($("locked") && !token()) return; // nothing would be shown
   if (looking) looking.abort();
   const mine = (looking = new AbortController());
   const href = location.href;
   try {
     const headers = { "X-Cronfence-Part": "main" };
+    if (token()) headers.Authorization = "Bearer " + token();
     if (anew) headers["Cache-Control"] = "no-cache";
     const answer = await fetch(href, { headers, signal: mine.signal });
     const html = await answer.text();
@@ -285,4 +290,5 @@ $("ask").addEventListener("close", () => {
   if ($("ask").returnValue === "do") act(asked, $("ask-reason").value.trim(), Number($("ask-length").value));
 });
 
-again();
+if ($("locked")) look();
+else again();
