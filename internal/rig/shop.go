@@ -55,6 +55,10 @@ const ShopStack = `{"Resources": {
 	"Machine": {"Type": "AWS::StepFunctions::StateMachine", "Properties": {"StateMachineName": "shop_cleanup",
 		"RoleArn": {"Fn::GetAtt": ["Role", "Arn"]},
 		"DefinitionString": "{\"StartAt\":\"Cronfence Wait\",\"States\":{\"Cronfence Wait\":{\"Type\":\"Wait\",\"Seconds\":3600,\"Next\":\"Run\"},\"Run\":{\"Type\":\"Task\",\"Resource\":\"arn:aws:states:::lambda:invoke\",\"Parameters\":{\"FunctionName\":\"cleanup\"},\"End\":true}}}"}},
+	"Sweeps": {"Type": "AWS::Scheduler::Schedule", "DependsOn": "Group", "Properties": {
+		"Name": "_sentinel.shop", "GroupName": "cronfence-shop", "FlexibleTimeWindow": {"Mode": "OFF"}, "ScheduleExpression": "rate(1 minute)",
+		"Target": {"Arn": {"Fn::GetAtt": ["Letters", "Arn"]}, "RoleArn": {"Fn::GetAtt": ["Role", "Arn"]}, "Input": "{}",
+			"RetryPolicy": {"MaximumEventAgeInSeconds": 60, "MaximumRetryAttempts": 0}}}},
 	"Schedule": {"Type": "AWS::Scheduler::Schedule", "DependsOn": "Group", "Properties": {
 		"Name": "cleanup.shop", "GroupName": "cronfence-shop", "State": "ENABLED", "FlexibleTimeWindow": {"Mode": "OFF"},
 		"ScheduleExpression": "cron(0 0 1 1 ? *)", "ScheduleExpressionTimezone": "UTC",

@@ -87,6 +87,9 @@ func TestDoctorComparesADeployedSchedulerWithItsStack(t *testing.T) {
 		}
 	}
 	must(schedules.DeleteSchedule(ctx, &scheduler.DeleteScheduleInput{GroupName: aws.String("cronfence-shop"), Name: aws.String("cleanup.shop")}))
+	if found, _ = findings(t); !strings.Contains(found[ops.FoundScheduleMissing], "stack Shop deployed schedule cleanup.shop, which is gone") || found[ops.FoundScheduleChanged] != "" {
+		t.Errorf("deleted: got %v", found)
+	}
 }
 
 func TestDoctorLooksAtTableAlarmsAndDeadLetters(t *testing.T) {
