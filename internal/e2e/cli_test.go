@@ -20,18 +20,29 @@ type commandLine struct {
 	env     []string
 }
 
-// output runs a verb and returns what it wrote to standard output. It must exit with code.
-func (c commandLine) output(code int, args ...string) []byte {
+// try runs a verb and returns what it wrote to standard output and its exit code: 0, or 3 when
+// it was refused.
+func (c commandLine) try(args ...string) (out []byte, code int) {
 	c.t.Helper()
 	cmd := exec.CommandContext(c.t.Context(), c.program, args...)
 	cmd.Env = c.env
-	var out, problems bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &problems
+	var written, problems bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &written, &problems
 	err := cmd.Run()
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) || cmd.ProcessState.ExitCode() != code {
-		c.t.Fatalf("cronfence %s: %v, want exit code %d\n%s%s", strings.Join(args, " "), err, code, &problems, &out)
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 3) {
+		c.t.Fatalf("cronfence %s: %v\n%s%s", strings.Join(args, " "), err, &problems, &written)
 	}
-	return out.Bytes()
+	return written.Bytes(), cmd.ProcessState.ExitCode()
+}
+
+// output runs a verb, which must exit with code.
+func (c commandLine) output(code int, args ...string) []byte {
+	c.t.Helper()
+	out, got := c.try(args...)
+	if got != code {
+		c.t.Fatalf("cronfence %s: exit code %d, want %d\n%s", strings.Join(args, " "), got, code, out)
+	}
+	return out
 }
 
 // says runs a verb that writes for people, and looks for a text in what it says.

@@ -35,8 +35,8 @@ func deploy(t *testing.T, cloud rig.Cloud) *deployment {
 	d := &deployment{t: t, cloud: cloud, env: environment(t, cloud), out: t.TempDir()}
 	d.cdk(t.TempDir(), "bootstrap", "aws://"+account+"/"+region) // where no app is, none is synthesized
 	d.cdk(root, "deploy", "--require-approval", "never", "--context", "architecture="+architecture(t))
-	if n := d.tables(); n != 1 {
-		t.Fatalf("the deployed stack has %d tables, want 1", n)
+	if d.tables() == 0 {
+		t.Fatal("the deployed stack has no table")
 	}
 	return d
 }

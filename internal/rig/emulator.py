@@ -2,6 +2,9 @@
 
 Standard input is a pipe whose other end the test process holds. It ends when that
 process does, however it dies, and then this process and all its children end too.
+
+For people, `emulator.py NAME PORT listen` opens 127.0.0.1:PORT itself, and ends when its
+process group is sent SIGTERM.
 """
 
 import contextvars
@@ -9,6 +12,7 @@ import os
 import queue
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -21,10 +25,24 @@ folder = tempfile.mkdtemp(prefix="cronfence-")
 os.environ["TMPDIR"] = tempfile.tempdir = folder
 
 
+def end():
+    shutil.rmtree(folder, ignore_errors=True)
+    if os.getpgrp() == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+
+
 def end_with_parent():
     os.read(0, 1)
-    shutil.rmtree(folder, ignore_errors=True)
-    os.killpg(0, signal.SIGKILL)
+    end()
+
+
+def listen(port):
+    listener = socket.create_server(("127.0.0.1", port))
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
+    opened = listener.detach()
+    if opened != SOCKET:
+        os.dup2(opened, SOCKET)
+        os.close(opened)
 
 
 def moto(port):
@@ -78,6 +96,7 @@ def ministack(port):
     os.environ["GATEWAY_PORT"] = str(port)
     os.environ["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{port}"  # for the functions it runs
     os.environ["LAMBDA_EXECUTOR"] = "local"  # without Docker
+    os.environ["IOT_MTLS_ENABLED"] = "0"  # a listener on every address
     import asyncio
 
     from hypercorn.asyncio import serve
@@ -152,5 +171,12 @@ def help_ministack():
         fail(execution, error, cause) if execution["status"] == "RUNNING" else None)
 
 
-threading.Thread(target=end_with_parent, daemon=True).start()
-{"moto": moto, "moto-steps": moto_steps, "ministack": ministack}[sys.argv[1]](int(sys.argv[2]))
+name, port = sys.argv[1], int(sys.argv[2])
+if sys.argv[3:] == ["listen"]:
+    listen(port)
+else:
+    threading.Thread(target=end_with_parent, daemon=True).start()
+try:
+    {"moto": moto, "moto-steps": moto_steps, "ministack": ministack}[name](port)
+finally:  # it could not be started, or a signal asked it to stop
+    end()
