@@ -79,7 +79,9 @@ func TestMachinesAreTheGoldenOnes(t *testing.T) {
 	}{
 		"with-beats": {main, "shop_cleanup"}, "without-beats": {main, "shop_sync"},
 		"chain-with-beats": {targets, "shop_chain"}, "chain-without-beats": {targets, "shop_chain-short"},
-		"container": {targets, "shop_ecs"},
+		"container": {targets, "shop_ecs"}, "container-without-beats": {targets, "shop_ecs-short"},
+		"batch": {targets, "shop_batch"}, "glue": {targets, "shop_glue"}, "nested": {targets, "shop_nested"},
+		"token": {targets, "shop_token"}, "token-without-beats": {targets, "shop_token-plain"},
 	} {
 		text, _ := m.tpl.definition(t, m.name)
 		var got bytes.Buffer

@@ -129,7 +129,6 @@ func renamed(t *testing.T, definition, prefix string) string {
 		}
 		s["Resource"] = "arn:aws:states:::lambda:invoke"
 		s["Parameters"] = map[string]any{"FunctionName": prefix + plainName(name), "Payload": payload}
-		delete(s, "HeartbeatSeconds")
 	})
 	return strings.ReplaceAll(encoded(t, d), "$$.Task.Token", "$$.Execution.Id")
 }
