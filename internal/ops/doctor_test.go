@@ -133,6 +133,13 @@ func TestDoctorFindsWhatTheSentinelShouldHaveSeenTo(t *testing.T) {
 			if len(x.Findings) != 1 || x.Findings[0].Kind != tt.kind || x.Findings[0].Job != "cleanup" || !strings.Contains(x.Findings[0].Fix, tt.fix) {
 				t.Errorf("at %s: got %+v, want %s", tt.late, x.Findings, tt.kind)
 			}
+			if tt.fix != "cronfence release" {
+				return
+			}
+			must(d.op.Release(t.Context(), ops.ReleaseRequest{Job: "cleanup", By: "alice", Reason: "as doctor says"}))
+			if x := d.doctor(); len(x.Findings) > 0 || d.Guard("cleanup").Run != nil {
+				t.Errorf("after the fix: got %+v, held by %+v", x.Findings, d.Guard("cleanup").Run)
+			}
 		})
 	}
 }

@@ -1,5 +1,5 @@
 // Package ops is what operators do: see what is and what was, have a tick explained, and
-// act - run, pause, resume, release - through the guard and on the record.
+// act - run, backfill, pause, resume, release - through the guard and on the record.
 //
 // An Operator is one scheduler. Direct works on its records, wherever they are: package
 // awsops finds those of a deployed scheduler, package devapi speaks to a running `cronfence
