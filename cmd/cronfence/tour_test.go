@@ -96,11 +96,11 @@ func paletted(from image.Image) image.Image {
 	return to
 }
 
-// why opens the newest tick with an outcome and waits for a sentence on it.
-func (r *tour) why(outcome, sentence string) {
+// why opens the newest tick with an outcome and a reason, and waits for a sentence on it.
+func (r *tour) why(outcome, reason, sentence string) {
 	r.t.Helper()
 	r.Until("tick that is "+outcome, `(() => {
-		const row = [...document.querySelectorAll("tbody tr")].find((tr) => tr.cells[1]?.innerText.includes("`+outcome+`"));
+		const row = [...document.querySelectorAll("tbody tr")].find((tr) => tr.cells[1]?.innerText.includes("`+outcome+`") && tr.innerText.includes("`+reason+`"));
 		row?.querySelector("a").click();
 		return row;
 	})()`)
@@ -117,15 +117,15 @@ func TestTourOfARunThatOverlapsCrashesAndFreezes(t *testing.T) {
 	if *update { // there is more to see then
 		r.Until("third run", `document.querySelectorAll(".mark .bar").length > 2`)
 	}
-	r.why("Skipped", "held the guard since")
+	r.why("Skipped", "held by", "held the guard since")
 	r.See("#why", "A skip is neither a success nor a failure")
 	r.See("h1", "held")
 	r.keep("1-held-back")
 
 	r.Press("kill cleanup")
-	r.See("#message", "is killed")
+	r.See(".asked", "is killed")
 	r.See(".outcomes", "Failed")
-	r.why("Failed", "Runtime.ExitError")
+	r.why("Failed", "", "Runtime.ExitError")
 	r.See("h1", "draining")
 	r.See("h1", "held") // the next tick after the drain runs
 	r.keep("2-crash")
@@ -133,7 +133,7 @@ func TestTourOfARunThatOverlapsCrashesAndFreezes(t *testing.T) {
 	r.Press("freeze cleanup for 10m")
 	r.See(".asked", "stands still")
 	r.See(".outcomes", "LeaseLost")
-	r.why("LeaseLost", "The lease ran out")
+	r.why("LeaseLost", "", "The lease ran out")
 	r.keep("3-taken-over")
 }
 
@@ -144,7 +144,7 @@ func TestTourOfALateWriteAndAPause(t *testing.T) {
 	r.See("#message", "waits for its occasion")
 	r.Press("Run now")
 	r.See(".outcomes", "Aborted")
-	r.why("Aborted", "ended with Cronfence.LeaseLost")
+	r.why("Aborted", "", "ended with Cronfence.LeaseLost")
 	r.keep("4-late-write")
 
 	r.open("cleanup")
@@ -154,7 +154,7 @@ func TestTourOfALateWriteAndAPause(t *testing.T) {
 	r.Type("rebuilding the index")
 	r.Press("Pause")
 	r.See("h1", "paused")
-	r.why("Skipped", "rebuilding the index")
+	r.why("Skipped", "rebuilding", "rebuilding the index")
 	r.Press("Run now")
 	r.See("#message.refused", "is paused by")
 	r.View(1060, 680, "dark")
