@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"maps"
 	mathrand "math/rand/v2"
+	"reflect"
 	"slices"
 	"time"
 
@@ -27,7 +29,9 @@ type API interface {
 }
 
 // Client writes as a *dynamodb.Client does, with the run's fence: a write that is refused for
-// a newer one returns a *job.FencedError. Inputs are not changed. It is safe for concurrent use.
+// a newer one returns a *job.FencedError. Inputs are not changed, and one whose expressions
+// call something else #cronfence_fence or :cronfence_fence is an error: it would hide the
+// fence. It is safe for concurrent use.
 type Client struct {
 	api API
 	run job.Run
@@ -39,6 +43,10 @@ func New(api API, run job.Run) *Client { return &Client{api: api, run: run} }
 // PutItem puts an item unless a newer run has written it. The item gets the attribute
 // cronfence_fence.
 func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, options ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+	names, values, err := c.placeholders(in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	if err != nil {
+		return nil, err
+	}
 	own := *in
 	own.Item = maps.Clone(in.Item)
 	if own.Item == nil {
@@ -46,8 +54,7 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, options
 	}
 	own.Item[Attribute] = number(c.run.Fence)
 	own.ConditionExpression = also(in.ConditionExpression)
-	own.ExpressionAttributeNames = withNames(in.ExpressionAttributeNames)
-	own.ExpressionAttributeValues = withValues(in.ExpressionAttributeValues, c.run)
+	own.ExpressionAttributeNames, own.ExpressionAttributeValues = names, values
 	own.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	step.At(ctx)
 	defer step.At(ctx)
@@ -59,11 +66,14 @@ func (c *Client) PutItem(ctx context.Context, in *dynamodb.PutItemInput, options
 // cronfence_fence. The SDK may send an update twice when an answer is lost: ADD then counts
 // twice, with a fence as without.
 func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, options ...func(*dynamodb.Options)) (*dynamodb.UpdateItemOutput, error) {
+	names, values, err := c.placeholders(in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	if err != nil {
+		return nil, err
+	}
 	own := *in
 	own.UpdateExpression = andSet(in.UpdateExpression)
 	own.ConditionExpression = also(in.ConditionExpression)
-	own.ExpressionAttributeNames = withNames(in.ExpressionAttributeNames)
-	own.ExpressionAttributeValues = withValues(in.ExpressionAttributeValues, c.run)
+	own.ExpressionAttributeNames, own.ExpressionAttributeValues = names, values
 	own.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	step.At(ctx)
 	defer step.At(ctx)
@@ -74,15 +84,38 @@ func (c *Client) UpdateItem(ctx context.Context, in *dynamodb.UpdateItemInput, o
 // DeleteItem deletes an item unless a newer run has written it. Deleted, it remembers no
 // fence: see the package's words on that.
 func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, options ...func(*dynamodb.Options)) (*dynamodb.DeleteItemOutput, error) {
+	names, values, err := c.placeholders(in.ExpressionAttributeNames, in.ExpressionAttributeValues)
+	if err != nil {
+		return nil, err
+	}
 	own := *in
 	own.ConditionExpression = also(in.ConditionExpression)
-	own.ExpressionAttributeNames = withNames(in.ExpressionAttributeNames)
-	own.ExpressionAttributeValues = withValues(in.ExpressionAttributeValues, c.run)
+	own.ExpressionAttributeNames, own.ExpressionAttributeValues = names, values
 	own.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	step.At(ctx)
 	defer step.At(ctx)
 	out, err := c.api.DeleteItem(ctx, &own, options...)
 	return out, c.refused(err)
+}
+
+// placeholders returns the author's names and values together with the fence's.
+func (c *Client) placeholders(names map[string]string, values map[string]types.AttributeValue) (map[string]string, map[string]types.AttributeValue, error) {
+	if attribute, taken := names[name]; taken && attribute != Attribute {
+		return nil, nil, fmt.Errorf("fenced write: ExpressionAttributeNames: %s is %q: it must be %s, or not be there", name, attribute, Attribute)
+	}
+	fence := number(c.run.Fence)
+	if own, taken := values[value]; taken && !reflect.DeepEqual(own, fence) {
+		return nil, nil, fmt.Errorf("fenced write: ExpressionAttributeValues: %s is another value than the run's fence %d: call yours otherwise", value, c.run.Fence)
+	}
+	allNames, allValues := maps.Clone(names), maps.Clone(values)
+	if allNames == nil {
+		allNames = map[string]string{}
+	}
+	if allValues == nil {
+		allValues = map[string]types.AttributeValue{}
+	}
+	allNames[name], allValues[value] = Attribute, fence
+	return allNames, allValues, nil
 }
 
 // TransactWriteItems commits a transaction of at most 99 items together with a check that the

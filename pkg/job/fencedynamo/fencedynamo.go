@@ -34,7 +34,6 @@ package fencedynamo
 
 import (
 	"fmt"
-	"maps"
 	"regexp"
 	"strconv"
 
@@ -47,7 +46,7 @@ import (
 // Attribute is where an item keeps the fence of the run that wrote it last: a number.
 const Attribute = "cronfence_fence"
 
-// Placeholders of the package's own in expressions; an author's must differ.
+// Placeholders of the package's own in expressions.
 const (
 	name  = "#cronfence_fence"
 	value = ":cronfence_fence"
@@ -99,18 +98,6 @@ func also(condition *string) *string {
 		both = "(" + *condition + ") AND " + Condition
 	}
 	return &both
-}
-
-func withNames(own map[string]string) map[string]string {
-	all := Names()
-	maps.Copy(all, own)
-	return all
-}
-
-func withValues(own map[string]types.AttributeValue, run job.Run) map[string]types.AttributeValue {
-	all := Values(run)
-	maps.Copy(all, own)
-	return all
 }
 
 // set is an update expression's SET clause. SET is a reserved word, so no attribute is

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -213,5 +214,48 @@ func TestConditionsAndUpdatesOfTheAuthorsStay(t *testing.T) {
 	})
 	if failed := new(types.ConditionalCheckFailedException); !errors.As(err, &failed) || errors.Is(err, job.ErrFenced) {
 		t.Errorf("%v: want the author's own condition refused", err)
+	}
+}
+
+// DynamoDB would take the author's value for the fence, and let an old run's write land.
+func TestAPlaceholderThatHidesTheFenceIsRefused(t *testing.T) {
+	w := newWorld(t, rig.Moto(t))
+	newer, older := fencedynamo.New(w.client, fencetest.NewRun(0, 2)), fencedynamo.New(w.client, fencetest.NewRun(0, 1))
+	if _, err := newer.UpdateItem(t.Context(), w.add(0, 2)); err != nil {
+		t.Fatal(err)
+	}
+	for name, hide := range map[string]struct {
+		names  map[string]string
+		values item
+		says   string
+	}{
+		"a value":   {map[string]string{}, item{":cronfence_fence": number(1 << 50)}, ":cronfence_fence is another value"},
+		"no number": {map[string]string{}, item{":cronfence_fence": text("x")}, ":cronfence_fence is another value"},
+		"a name":    {map[string]string{"#cronfence_fence": "other"}, item{}, `#cronfence_fence is "other"`},
+	} {
+		update := w.add(0, 1)
+		maps.Copy(update.ExpressionAttributeNames, hide.names)
+		maps.Copy(update.ExpressionAttributeValues, hide.values)
+		_, updated := older.UpdateItem(t.Context(), update)
+		_, put := older.PutItem(t.Context(), &dynamodb.PutItemInput{
+			TableName: &w.table, Item: w.key(0), ExpressionAttributeNames: hide.names, ExpressionAttributeValues: hide.values,
+		})
+		_, deleted := older.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{
+			TableName: &w.table, Key: w.key(0), ExpressionAttributeNames: hide.names, ExpressionAttributeValues: hide.values,
+		})
+		for _, err := range []error{updated, put, deleted} {
+			if err == nil || !strings.Contains(err.Error(), hide.says) {
+				t.Errorf("%s: %v: want an error that says %q", name, err, hide.says)
+			}
+		}
+	}
+	own := w.add(0, 2) // the author put them there as the package has them
+	maps.Copy(own.ExpressionAttributeNames, fencedynamo.Names())
+	maps.Copy(own.ExpressionAttributeValues, fencedynamo.Values(fencetest.NewRun(0, 2)))
+	if _, err := newer.UpdateItem(t.Context(), own); err != nil {
+		t.Errorf("the package's own placeholders: %v", err)
+	}
+	if got, err := w.landed(t.Context(), 0); err != nil || len(got) != 2 {
+		t.Errorf("%v, %v: want the newer run's two writes", got, err)
 	}
 }
