@@ -69,7 +69,7 @@ func Schema(d Dialect) string {
 
 // Tx does f's writes in a transaction that is refused with a *job.FencedError, before f is
 // called, if a newer run of the job has written. It commits when f returns nil and rolls back
-// otherwise. It retries nothing.
+// otherwise, also when f panics. It retries nothing.
 func Tx(ctx context.Context, db DB, d Dialect, run job.Run, f func(tx *sql.Tx) error) (err error) {
 	step.At(ctx)
 	defer step.At(ctx)
@@ -77,11 +77,9 @@ func Tx(ctx context.Context, db DB, d Dialect, run job.Run, f func(tx *sql.Tx) e
 	if err != nil {
 		return fmt.Errorf("begin fenced transaction: %w", err)
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignoreDone(tx.Rollback()))
-		}
-	}()
+	// In every case, also when f does not return: an open transaction keeps its connection and
+	// the lock on the fence.
+	defer func() { err = errors.Join(err, ignoreDone(tx.Rollback())) }()
 	if err := Check(ctx, tx, d, run); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -203,6 +204,38 @@ func TestATransactionThatFailsLeavesNothing(t *testing.T) {
 		var rows, fences int
 		if err := db.QueryRowContext(t.Context(), "SELECT (SELECT COUNT(*) FROM log), (SELECT COUNT(*) FROM "+fencesql.Table+")").Scan(&rows, &fences); err != nil || rows+fences != 0 {
 			t.Errorf("%d rows, %d fences, %v: want none", rows, fences, err)
+		}
+	})
+}
+
+// A transaction left open would keep the fence's row locked, and with it every later run out.
+func TestATransactionWhoseWorkDoesNotReturnIsRolledBack(t *testing.T) {
+	onEach(t, func(t *testing.T, d database, db *sql.DB) {
+		for name, leave := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
+			left := make(chan struct{})
+			go func() {
+				defer close(left)
+				defer func() { _ = recover() }()
+				err := fencesql.Tx(t.Context(), db, d.dialect, fencetest.NewRun(0, 1), func(tx *sql.Tx) error {
+					if _, err := tx.ExecContext(t.Context(), d.q("INSERT INTO log (place, fence) VALUES ($1, $2)"), 0, 0); err != nil {
+						return err
+					}
+					leave()
+					return nil
+				})
+				t.Errorf("%s: the work returned: %v", name, err)
+			}()
+			<-left
+			if n := db.Stats().InUse; n != 0 {
+				t.Fatalf("%s: %d connections are still in use", name, n)
+			}
+		}
+		var rows int
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM log").Scan(&rows); err != nil || rows != 0 {
+			t.Errorf("%d rows, %v: want none", rows, err)
+		}
+		if err := fencesql.Raise(t.Context(), db, d.dialect, fencetest.NewRun(0, 2)); err != nil {
+			t.Error(err)
 		}
 	})
 }
