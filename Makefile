@@ -1,6 +1,6 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-.PHONY: help dev test e2e proof lists release sim explore walks oracle fences chaos mutate load lint fmt synth tools
+.PHONY: help dev test e2e proof lists release sim explore walks oracle fences chaos soak mutate load lint fmt synth tools
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
@@ -20,7 +20,7 @@ lists: .venv/stamp ## measure long lists of the command line on an emulator (nee
 e2e: .venv/stamp ## deploy the example on an emulator with the CDK, watch its ticks for four minutes (needs Go, Python 3.11, Node.js)
 	go test -v -count=1 -timeout 25m ./internal/e2e -e2e
 
-proof: sim explore walks oracle fences chaos mutate load ## all the long runs below; docs/proof.md has their figures (needs hours)
+proof: sim explore walks oracle fences chaos soak mutate load ## all the long runs below; docs/proof.md has their figures (needs hours)
 
 sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 15 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
@@ -39,6 +39,10 @@ fences: .venv/stamp ## try 10,000 interleavings of each fenced write (needs Go, 
 
 chaos: .venv/stamp ## kill the dispatcher before and after each request that it sends (needs Go, Python 3.11)
 	go test -v -count=1 -timeout 20m ./internal/chaos -chaos.every
+
+SOAK ?= 10m
+soak: .venv/stamp ## run 50 jobs with faults for ten minutes, or SOAK=1m, and what is open then (needs Go, Python 3.11)
+	go test -v -count=1 -timeout 60m ./internal/soak -soak $(SOAK)
 
 mutate: ## change the policies and the protocol one token at a time and expect a test to fail (needs Go)
 	scripts/mutate
