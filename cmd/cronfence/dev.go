@@ -41,7 +41,32 @@ func newDevCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run a synthesized app in a local cloud",
-		Long: `Runs a synthesized app - schedules, functions, state machines - in this process, on
+		Long:  devHelp(),
+		Example: `  cronfence dev --for 1h --speed 60
+  cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'
+  cronfence dev --for 20m --speed 60 --fault 'kill cleanup' --fault 'twice times 3'`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.given = cmd.Flags().Changed
+			return whileRead(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), func(ctx context.Context, out, errOut io.Writer) error {
+				return runDev(ctx, o, out, errOut)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.assembly, "assembly", "", "directory of a synthesized app, such as cdk.out (default: the example app)")
+	flags.Float64Var(&o.speed, "speed", 1, fmt.Sprintf("how many times as fast as real time, at most %d; above %d delays of this machine can make good runs fail", maxSpeed, noisySpeed))
+	flags.DurationVar(&o.length, "for", 0, "end after that long in the local cloud's time (default: at Ctrl-C)")
+	flags.StringArrayVar(&o.exec, "exec", nil, "JOB=COMMAND: run a shell command as the work of a job; may be repeated")
+	flags.StringArrayVar(&o.faults, "fault", nil, "let something go wrong, such as 'kill cleanup at 5m'; may be repeated")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:7171", "HOST:PORT to listen on, for a browser and the verbs' --dev")
+	flags.BoolVar(&o.json, "json", false, "write one JSON document at the end")
+	allowed(cmd, "speed", fmt.Sprintf("must be more than 0 and at most %d", maxSpeed))
+	return cmd
+}
+
+func devHelp() string {
+	return `Runs a synthesized app - schedules, functions, state machines - in this process, on
 records in memory. Without --assembly it runs the example app: a cleanup every minute that
 takes 2 min 50 s, a sync every quarter of an hour, a nightly report.
 
@@ -90,28 +115,7 @@ faults can be asked for over HTTP: GET /api/v1/faults lists kinds and faults, PO
 With --json the lines go to standard error and one document to standard output:
 start, end (RFC 3339), speed, interrupted, deadLetters, faults, problems and for every one of jobs
 scheduler, job, ticks, started, succeeded, failed, timedOut, aborted, leaseLost, skipped,
-expired, missed, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTick.`,
-		Example: `  cronfence dev --for 1h --speed 60
-  cronfence dev --assembly cdk.out --exec 'cleanup=./cleanup --dry-run'
-  cronfence dev --for 20m --speed 60 --fault 'kill cleanup' --fault 'twice times 3'`,
-		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			o.given = cmd.Flags().Changed
-			return whileRead(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), func(ctx context.Context, out, errOut io.Writer) error {
-				return runDev(ctx, o, out, errOut)
-			})
-		},
-	}
-	flags := cmd.Flags()
-	flags.StringVar(&o.assembly, "assembly", "", "directory of a synthesized app, such as cdk.out (default: the example app)")
-	flags.Float64Var(&o.speed, "speed", 1, fmt.Sprintf("how many times as fast as real time, at most %d; above %d delays of this machine can make good runs fail", maxSpeed, noisySpeed))
-	flags.DurationVar(&o.length, "for", 0, "end after that long in the local cloud's time (default: at Ctrl-C)")
-	flags.StringArrayVar(&o.exec, "exec", nil, "JOB=COMMAND: run a shell command as the work of a job; may be repeated")
-	flags.StringArrayVar(&o.faults, "fault", nil, "let something go wrong, such as 'kill cleanup at 5m'; may be repeated")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:7171", "HOST:PORT to listen on, for a browser and the verbs' --dev")
-	flags.BoolVar(&o.json, "json", false, "write one JSON document at the end")
-	allowed(cmd, "speed", fmt.Sprintf("must be more than 0 and at most %d", maxSpeed))
-	return cmd
+expired, missed, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTick.`
 }
 
 func runDev(ctx context.Context, o devOptions, out, errOut io.Writer) error {

@@ -128,7 +128,11 @@ func watchDev(t *testing.T, url string, pid int, ended <-chan struct{}) (answers
 	for {
 		for _, path := range []string{"/", "/jobs/example/cleanup07?window=1h", loadAPI + "/jobs", loadAPI + "/jobs/cleanup07/history?last=1h"} {
 			began := time.Now()
-			res, err := client.Get(url + path)
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := client.Do(r)
 			if err != nil {
 				break // it ends
 			}

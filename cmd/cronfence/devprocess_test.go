@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,8 +38,10 @@ func startDevProcess(t *testing.T, flags ...string) *devProcess {
 	}
 	pids := filepath.Join(dir, "pids")
 	// Due every minute; at this speed every 0.6 s.
-	p.cmd = exec.Command(self, append([]string{"dev", "--listen", "127.0.0.1:0", "--speed", "100",
-		"--exec", "cleanup=sleep 600 & echo $$ $! > " + pids + "; while :; do echo working; sleep 0.01; done"}, flags...)...)
+	p.cmd = exec.Command(self, append([]string{
+		"dev", "--listen", "127.0.0.1:0", "--speed", "100",
+		"--exec", "cleanup=sleep 600 & echo $$ $! > " + pids + "; while :; do echo working; sleep 0.01; done",
+	}, flags...)...)
 	p.cmd.Env = append(os.Environ(), asCommand+"=1", "XDG_RUNTIME_DIR="+p.remain, "TMPDIR="+p.remain)
 	errors, err := os.Create(p.errors)
 	if err != nil {
@@ -81,7 +84,8 @@ func startDevProcess(t *testing.T, flags ...string) *devProcess {
 func (p *devProcess) ended(t *testing.T) (code int, errOut string) {
 	t.Helper()
 	err := p.cmd.Wait()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
 	for _, pid := range p.pids {
