@@ -25,6 +25,7 @@ type tour struct {
 func newTour(t *testing.T, speed string) *tour {
 	t.Helper()
 	b := webtest.Open(t)
+	t.Setenv("USER", "alice")
 	page := startDevFor(t, "watch it at ", "--speed", speed)
 	b.View(1060, 680, "light")
 	return &tour{b, t, page}
@@ -67,7 +68,7 @@ func paletted(from image.Image) image.Image {
 	type kind struct{ r, g, b uint32 }
 	kindOf := func(c color.Color) kind {
 		r, g, b, _ := c.RGBA()
-		return kind{r >> 12, g >> 12, b >> 12}
+		return kind{r >> 11, g >> 11, b >> 11}
 	}
 	b := from.Bounds()
 	count, best, all := map[color.Color]int{}, map[kind]color.Color{}, map[kind]int{}
