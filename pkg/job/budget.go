@@ -40,9 +40,10 @@ func newBudget(run Run, deadline time.Time, now func() time.Time) *Budget {
 // wall reads the clock without Go's monotonic part, which stands still in a suspended machine.
 func wall(now func() time.Time) time.Time { return now().Round(0) }
 
-// More tells whether to take up another piece of work, and is asked before each:
+// More tells whether to take up another piece of work, and is asked before each. It does not
+// know whether there is one:
 //
-//	for run.Budget.More(ctx) { ... }
+//	for len(orders) > 0 && run.Budget.More(ctx) { ... }
 //
 // It is false once ctx is done, or when the longest piece so far no longer fits into what is
 // left. Of pieces that are worked on side by side it sees the distance, not the length.

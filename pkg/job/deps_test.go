@@ -20,6 +20,19 @@ var mayLink = map[string][]string{
 	"./fences3":     append(slices.Clone(sdk), "github.com/aws/aws-sdk-go-v2/service/s3", "github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", "github.com/aws/aws-sdk-go-v2/internal/v4a", "github.com/aws/aws-sdk-go-v2/service/internal/accept-encoding", "github.com/aws/aws-sdk-go-v2/service/internal/checksum", "github.com/aws/aws-sdk-go-v2/service/internal/presigned-url", "github.com/aws/aws-sdk-go-v2/service/internal/s3shared"),
 }
 
+// The work calls what a drill needs of it (job.Point) in production.
+func TestNoPackageButTheDrillLinksTesting(t *testing.T) {
+	for pkg := range mayLink {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", pkg).Output()
+		if err != nil {
+			t.Fatalf("go list %s: %v", pkg, err)
+		}
+		if slices.Contains(strings.Fields(string(out)), "testing") != (pkg == "./jobtest") {
+			t.Errorf("%s: that it links testing is wrong", pkg)
+		}
+	}
+}
+
 // sdk is the part of the AWS SDK that every client of it links.
 var sdk = []string{
 	"github.com/aws/aws-lambda-go", "github.com/aws/aws-sdk-go-v2", "github.com/aws/smithy-go",

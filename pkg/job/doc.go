@@ -4,9 +4,10 @@
 //	func main() { lambda.Start(job.Handler(cleanup, job.WithGuard(fencedynamo.Guard(client)))) }
 //
 //	func cleanup(ctx context.Context, run job.Run) error {
-//		db := fencedynamo.New(client, run)
-//		for run.Budget.More(ctx) {
+//		db, carts := fencedynamo.New(client, run), stale(ctx)
+//		for len(carts) > 0 && run.Budget.More(ctx) {
 //			... db.UpdateItem(ctx, ...)
+//			carts = carts[1:]
 //		}
 //		return context.Cause(ctx)
 //	}
@@ -21,7 +22,7 @@
 // the middle of a write and has not looked at its context. What keeps a late write out is
 // the fence, checked where the write lands: see packages fencedynamo, fencesql, fences3,
 // fenceredis and fencehttp, each of which states what it protects and what it cannot, and
-// package jobtest, which finds the writes that are not fenced.
+// package jobtest, a drill that looks for writes that are not fenced.
 //
 // # What a job's role needs
 //

@@ -124,7 +124,7 @@ func (c *Client) placeholders(names map[string]string, values map[string]types.A
 // seconds.
 func (c *Client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, options ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
 	own := *in
-	own.TransactItems = append(slices.Clone(in.TransactItems), GuardCheck(c.run))
+	own.TransactItems = append(slices.Clone(in.TransactItems), guardCheck(c.run))
 	if own.ClientRequestToken == nil { // the same over all tries: one of them may have been applied
 		own.ClientRequestToken = aws.String(rand.Text())
 	}

@@ -2,16 +2,21 @@ package fencedynamo_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
+	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/cronfence/cronfence/internal/rig"
 	"github.com/cronfence/cronfence/pkg/job"
 	"github.com/cronfence/cronfence/pkg/job/fencedynamo"
+	"github.com/cronfence/cronfence/pkg/job/internal/fencetest"
 	"github.com/cronfence/cronfence/pkg/job/jobtest"
 )
 
@@ -47,32 +52,83 @@ func drilled(w world) jobtest.Job {
 	}
 }
 
-func TestTheDrillPassesBothWaysToFenceAnItem(t *testing.T) {
+// each does a write at each place.
+func each(write func(ctx context.Context, run job.Run, n int) error) job.Work {
+	return func(ctx context.Context, run job.Run) error {
+		for n := range places {
+			if err := write(ctx, run, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func TestTheDrillSeesPastEachWayToFenceAnItem(t *testing.T) {
 	w := newWorld(t, rig.Ministack(t))
-	t.Run("condition on the item", func(t *testing.T) {
-		j := drilled(w)
-		j.Work = func(ctx context.Context, run job.Run) error {
-			for n := range places {
-				if _, err := fencedynamo.New(w.client, run).UpdateItem(ctx, w.add(n, run.Fence)); err != nil {
-					return err
-				}
-			}
-			return nil
+	plain := func(ctx context.Context, run job.Run) error {
+		_, err := w.client.UpdateItem(ctx, w.add(0, run.Fence))
+		return err
+	}
+	guarded := func(ctx context.Context, run job.Run) error { return w.begin(ctx, run, places) }
+	for name, c := range map[string]struct {
+		begin func(ctx context.Context, run job.Run) error
+		write func(ctx context.Context, run job.Run, n int) error
+	}{
+		"condition on the item": {nil, func(ctx context.Context, run job.Run, n int) error {
+			_, err := fencedynamo.New(w.client, run).UpdateItem(ctx, w.add(n, run.Fence))
+			return err
+		}},
+		"the condition by itself": {nil, func(ctx context.Context, run job.Run, n int) error {
+			defer job.Point(ctx)
+			in := w.add(n, run.Fence)
+			*in.UpdateExpression += ", #cronfence_fence = :cronfence_fence"
+			in.ConditionExpression = aws.String(fencedynamo.Condition)
+			maps.Copy(in.ExpressionAttributeNames, fencedynamo.Names())
+			maps.Copy(in.ExpressionAttributeValues, fencedynamo.Values(ctx, run))
+			_, err := w.client.UpdateItem(ctx, in)
+			return fenced(err, run)
+		}},
+		"check of the guard": {guarded, func(ctx context.Context, run job.Run, n int) error {
+			in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{w.inTransaction(n, run.Fence)}}
+			_, err := fencedynamo.New(w.client, run).TransactWriteItems(ctx, in)
+			return err
+		}},
+		"the check by itself": {guarded, func(ctx context.Context, run job.Run, n int) error {
+			defer job.Point(ctx)
+			_, err := w.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
+				ClientRequestToken: aws.String(rand.Text()),
+				TransactItems:      []types.TransactWriteItem{w.inTransaction(n, run.Fence), fencedynamo.GuardCheck(ctx, run)},
+			})
+			return fenced(err, run)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := drilled(w)
+			j.Begin, j.Work = c.begin, each(c.write)
+			fencetest.DrillSees(t, j, plain)
+		})
+	}
+}
+
+// fenced is how an author reads a refusal.
+func fenced(err error, run job.Run) error {
+	if err != nil {
+		return errors.Join(&job.FencedError{Fence: run.Fence}, err)
+	}
+	return nil
+}
+
+func TestTheDrillMissesThePointAfterAWriteOfTheAuthors(t *testing.T) {
+	w := newWorld(t, rig.Moto(t))
+	j := drilled(w)
+	for says, work := range map[string]job.Work{
+		"fencedynamo.GuardCheck": func(ctx context.Context, run job.Run) error { fencedynamo.GuardCheck(ctx, run); return nil },
+		"fencedynamo.Values":     func(ctx context.Context, run job.Run) error { fencedynamo.Values(ctx, run); return nil },
+	} {
+		j.Work = work
+		if said := fencetest.Drill(t, j); !strings.Contains(said, "no point follows a write fenced with "+says) {
+			t.Errorf("the drill says %q: want %s named", said, says)
 		}
-		jobtest.Drill(t, j)
-	})
-	t.Run("check of the guard", func(t *testing.T) {
-		j := drilled(w)
-		j.Begin = func(ctx context.Context, run job.Run) error { return w.begin(ctx, run, places) }
-		j.Work = func(ctx context.Context, run job.Run) error {
-			for n := range places {
-				in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{w.inTransaction(n, run.Fence)}}
-				if _, err := fencedynamo.New(w.client, run).TransactWriteItems(ctx, in); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		jobtest.Drill(t, j)
-	})
+	}
 }

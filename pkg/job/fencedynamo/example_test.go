@@ -46,8 +46,9 @@ func ExampleGuardCheck() {
 	var put types.Put
 	write := func(ctx context.Context, run job.Run) error {
 		_, err := client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{
-			TransactItems: []types.TransactWriteItem{{Put: &put}, fencedynamo.GuardCheck(run)},
+			TransactItems: []types.TransactWriteItem{{Put: &put}, fencedynamo.GuardCheck(ctx, run)},
 		})
+		job.Point(ctx) // a drill may hold the run here
 		return err
 	}
 	_ = write

@@ -33,6 +33,7 @@
 package fencedynamo
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -41,6 +42,7 @@ import (
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
 // Attribute is where an item keeps the fence of the run that wrote it last: a number.
@@ -52,15 +54,19 @@ const (
 	value = ":cronfence_fence"
 )
 
-// Condition holds of an item that no newer run has written, or that is not there. It needs
-// the name and value that Names and Values return.
+// Condition holds of an item that no newer run has written, or that is not there, for writes
+// that Client does not make. It needs the name and value that Names and Values return, and the
+// write must set #cronfence_fence to :cronfence_fence.
 const Condition = "(attribute_not_exists(" + name + ") OR " + name + " <= " + value + ")"
 
 // Names is what Condition calls by #cronfence_fence.
 func Names() map[string]string { return map[string]string{name: Attribute} }
 
-// Values is what Condition calls by :cronfence_fence.
-func Values(run job.Run) map[string]types.AttributeValue {
+// Values is what Condition calls by :cronfence_fence. The drill of package jobtest may hold
+// the run here, before the write; after it the work calls job.Point.
+func Values(ctx context.Context, run job.Run) map[string]types.AttributeValue {
+	step.At(ctx)
+	step.Owe(ctx, "fencedynamo.Values")
 	return map[string]types.AttributeValue{value: number(run.Fence)}
 }
 
@@ -69,8 +75,15 @@ func number(n int64) types.AttributeValue {
 }
 
 // GuardCheck is the item of a transaction that holds it to the guard: the transaction is
-// refused unless the run holds its job's guard at that instant.
-func GuardCheck(run job.Run) types.TransactWriteItem {
+// refused unless the run holds its job's guard at that instant. The drill of package jobtest
+// may hold the run here, before the transaction; after it the work calls job.Point.
+func GuardCheck(ctx context.Context, run job.Run) types.TransactWriteItem {
+	step.At(ctx)
+	step.Owe(ctx, "fencedynamo.GuardCheck")
+	return guardCheck(run)
+}
+
+func guardCheck(run job.Run) types.TransactWriteItem {
 	condition := "#run.#id = :cronfence_run AND #fence = " + value
 	return types.TransactWriteItem{ConditionCheck: &types.ConditionCheck{
 		TableName:                &run.Table,

@@ -251,7 +251,7 @@ func TestAPlaceholderThatHidesTheFenceIsRefused(t *testing.T) {
 	}
 	own := w.add(0, 2) // the author put them there as the package has them
 	maps.Copy(own.ExpressionAttributeNames, fencedynamo.Names())
-	maps.Copy(own.ExpressionAttributeValues, fencedynamo.Values(fencetest.NewRun(0, 2)))
+	maps.Copy(own.ExpressionAttributeValues, fencedynamo.Values(t.Context(), fencetest.NewRun(0, 2)))
 	if _, err := newer.UpdateItem(t.Context(), own); err != nil {
 		t.Errorf("the package's own placeholders: %v", err)
 	}

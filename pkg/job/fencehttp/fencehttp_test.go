@@ -15,6 +15,7 @@ import (
 	"github.com/cronfence/cronfence/pkg/job"
 	"github.com/cronfence/cronfence/pkg/job/fencehttp"
 	"github.com/cronfence/cronfence/pkg/job/internal/fencetest"
+	"github.com/cronfence/cronfence/pkg/job/jobtest"
 )
 
 // service notes the fence of each request it handles, by path.
@@ -153,4 +154,27 @@ func TestAnotherConditionOfTheServersIsNoRefusal(t *testing.T) {
 	if err == nil || errors.Is(err, job.ErrFenced) {
 		t.Errorf("%v: want the answer as it is", err)
 	}
+}
+
+func TestTheDrillSeesPastAFencedRequest(t *testing.T) {
+	var server *httptest.Server
+	var handled []string
+	fencetest.DrillSees(t, jobtest.Job{
+		Work: func(ctx context.Context, run job.Run) error {
+			return post(ctx, &fencehttp.Transport{Run: run}, server.URL+"/fenced/"+run.Tick)
+		},
+		Reset: func(context.Context) error { // a new process of the service
+			handled = nil
+			note := http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) { handled = append(handled, req.URL.Path) })
+			mux := http.NewServeMux()
+			mux.Handle("/fenced/", fencehttp.Require(fencehttp.NewMemory(), note))
+			mux.Handle("/", note)
+			server = httptest.NewServer(mux)
+			t.Cleanup(server.Close)
+			return nil
+		},
+		State: func(context.Context) (any, error) { return slices.Clone(handled), nil },
+	}, func(ctx context.Context, run job.Run) error {
+		return post(ctx, http.DefaultTransport, server.URL+"/plain/"+run.Tick)
+	})
 }

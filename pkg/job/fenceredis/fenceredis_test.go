@@ -14,6 +14,7 @@ import (
 	"github.com/cronfence/cronfence/pkg/job"
 	"github.com/cronfence/cronfence/pkg/job/fenceredis"
 	"github.com/cronfence/cronfence/pkg/job/internal/fencetest"
+	"github.com/cronfence/cronfence/pkg/job/jobtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(rig.Run(m)) }
@@ -87,4 +88,16 @@ func TestAnErrorOfTheCommandIsNoRefusal(t *testing.T) {
 	if err == nil || errors.Is(err, job.ErrFenced) {
 		t.Errorf("%v: want the server's error", err)
 	}
+}
+
+func TestTheDrillSeesPastAFencedCommand(t *testing.T) {
+	rdb, eval := connect(t)
+	fencetest.DrillSees(t, jobtest.Job{
+		Work: func(ctx context.Context, run job.Run) error {
+			_, err := fenceredis.Do(ctx, eval, run, fenceKey(0), "RPUSH", logKey(0), run.Fence)
+			return err
+		},
+		Reset: func(ctx context.Context) error { return rdb.Del(ctx, fenceKey(0), logKey(0)).Err() },
+		State: func(ctx context.Context) (any, error) { return rdb.LRange(ctx, logKey(0), 0, -1).Result() },
+	}, func(ctx context.Context, run job.Run) error { return rdb.RPush(ctx, logKey(0), run.Fence).Err() })
 }

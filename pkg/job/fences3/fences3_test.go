@@ -20,6 +20,7 @@ import (
 	"github.com/cronfence/cronfence/pkg/job"
 	"github.com/cronfence/cronfence/pkg/job/fences3"
 	"github.com/cronfence/cronfence/pkg/job/internal/fencetest"
+	"github.com/cronfence/cronfence/pkg/job/jobtest"
 )
 
 func TestMain(m *testing.M) { os.Exit(rig.Run(m)) }
@@ -163,4 +164,37 @@ func TestAPutRefusesWhatItCannotRepeat(t *testing.T) {
 			t.Errorf("%s: want an error", name)
 		}
 	}
+}
+
+func TestTheDrillSeesPastAFencedPut(t *testing.T) {
+	const name, key = "drilled", "o"
+	client := bucket(t, rig.Moto(t), name)
+	input := func(run job.Run) *s3.PutObjectInput {
+		return &s3.PutObjectInput{Bucket: aws.String(name), Key: aws.String(key), Body: strings.NewReader(run.Tick)}
+	}
+	fencetest.DrillSees(t, jobtest.Job{
+		Work: func(ctx context.Context, run job.Run) error {
+			_, err := fences3.Put(ctx, client, run, input(run))
+			return err
+		},
+		Reset: func(ctx context.Context) error {
+			_, err := client.DeleteObject(ctx, &s3.DeleteObjectInput{Bucket: aws.String(name), Key: aws.String(key)})
+			return err
+		},
+		State: func(ctx context.Context) (any, error) {
+			out, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: aws.String(name), Key: aws.String(key)})
+			if absent := new(types.NoSuchKey); errors.As(err, &absent) {
+				return "", nil
+			}
+			if err != nil {
+				return nil, err
+			}
+			defer out.Body.Close()
+			body, err := io.ReadAll(out.Body)
+			return string(body), err
+		},
+	}, func(ctx context.Context, run job.Run) error {
+		_, err := client.PutObject(ctx, input(run))
+		return err
+	})
 }

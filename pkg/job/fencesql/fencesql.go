@@ -21,11 +21,13 @@
 //
 // A column of the author's own row, without this package's table:
 //
+//	ALTER TABLE account ADD COLUMN fence BIGINT NOT NULL DEFAULT 0
 //	UPDATE account SET balance = $1, fence = $2 WHERE id = $3 AND fence <= $2
 //
-// Landed says what became of it. It costs nothing and protects that row, from the moment a
-// newer run has written it: not before, and no row that the newer run does not touch. A row
-// that the statement inserts or deletes has no such memory.
+// Exec executes it and says what became of it. It costs nothing and protects that row, from
+// the moment a newer run has written it: not before, and no row that the newer run does not
+// touch. A row that the statement inserts or deletes has no such memory. The column must have a
+// default: where the fence is NULL every run is refused, the first one too.
 package fencesql
 
 import (
@@ -80,7 +82,7 @@ func Tx(ctx context.Context, db DB, d Dialect, run job.Run, f func(tx *sql.Tx) e
 	// In every case, also when f does not return: an open transaction keeps its connection and
 	// the lock on the fence.
 	defer func() { err = errors.Join(err, ignoreDone(tx.Rollback())) }()
-	if err := Check(ctx, tx, d, run); err != nil {
+	if err := check(ctx, tx, d, run); err != nil {
 		return err
 	}
 	if err := f(tx); err != nil {
@@ -107,8 +109,14 @@ func Raise(ctx context.Context, db DB, d Dialect, run job.Run) error {
 }
 
 // Check raises the fence in a transaction of the author's, or refuses with a
-// *job.FencedError: then roll back. It must be the first statement of the transaction.
+// *job.FencedError: then roll back. It must be the first statement of the transaction. For
+// the drill of package jobtest the work calls job.Point once the transaction has ended.
 func Check(ctx context.Context, tx *sql.Tx, d Dialect, run job.Run) error {
+	step.Owe(ctx, "fencesql.Check")
+	return check(ctx, tx, d, run)
+}
+
+func check(ctx context.Context, tx *sql.Tx, d Dialect, run job.Run) error {
 	var seen int64
 	var err error
 	switch d {
@@ -156,14 +164,30 @@ func checkOnDuplicate(ctx context.Context, tx *sql.Tx, run job.Run) (seen int64,
 	return seen, err
 }
 
-// Landed says what became of a statement of one row that ends in AND fence <= the run's:
-// a *job.FencedError when it changed no row. It cannot tell a newer fence from a row that is
-// not there. With MySQL set clientFoundRows=true: else a row that already is as it should be
-// counts as not changed.
-func Landed(res sql.Result, run job.Run) error {
+// Execer executes statements: a *sql.DB, a *sql.Conn or a *sql.Tx.
+type Execer interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// Exec executes a statement of one row that ends in AND fence <= the run's, and returns a
+// *job.FencedError when it changed no row. It cannot tell a newer fence from a row that is not
+// there, or whose fence is NULL. With MySQL set clientFoundRows=true: else a row that already is
+// as it should be counts as not changed. Where db is a transaction the work calls job.Point
+// once that has ended, for the drill of package jobtest.
+func Exec(ctx context.Context, db Execer, run job.Run, query string, args ...any) error {
+	if _, open := db.(*sql.Tx); open { // held here, a run would keep the other one waiting for its locks
+		step.Owe(ctx, "fencesql.Exec in a transaction")
+	} else {
+		step.At(ctx)
+		defer step.At(ctx)
+	}
+	res, err := db.ExecContext(ctx, query, args...)
+	if err != nil {
+		return fmt.Errorf("fenced statement: %w", err)
+	}
 	n, err := res.RowsAffected()
 	if err != nil {
-		return fmt.Errorf("count the rows of a fenced write: %w", err)
+		return fmt.Errorf("count the rows of a fenced statement: %w", err)
 	}
 	if n == 0 {
 		return &job.FencedError{Fence: run.Fence}

@@ -137,12 +137,8 @@ func TestNoLateStatementLands(t *testing.T) {
 			return fences, err
 		}
 		fencetest.Holds(t, fencetest.Many(t), fencetest.Place{Landed: landed, Write: func(ctx context.Context, run job.Run, n int) error {
-			res, err := db.ExecContext(ctx, d.q("UPDATE account SET writes = "+text+", fence = $2 WHERE place = $3 AND fence <= $4"),
+			return fencesql.Exec(ctx, db, run, d.q("UPDATE account SET writes = "+text+", fence = $2 WHERE place = $3 AND fence <= $4"),
 				fmt.Sprint(run.Fence), run.Fence, n, run.Fence)
-			if err != nil {
-				return err
-			}
-			return fencesql.Landed(res, run)
 		}})
 	})
 }

@@ -2,7 +2,9 @@ package jobtest
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -35,7 +37,8 @@ type drill struct {
 	tried, found int
 }
 
-// rehearse runs the work alone, twice, and returns how many points it has.
+// rehearse runs the work alone, twice, and returns how many points it has. Where the drill
+// could hold no run and would pass in silence it fails.
 func (d *drill) rehearse() (points int) {
 	d.t.Helper()
 	var states [2]any
@@ -50,6 +53,12 @@ func (d *drill) rehearse() (points int) {
 			d.t.Fatalf("drill: the work has %d points, %d at most: let it do less", r.points, maxPoints)
 		}
 		points = r.points
+		if blind := cmp.Or(r.blind, r.owed); blind != "" && i == 0 {
+			d.t.Errorf("drill: no point follows a write fenced with %s, so that no run can be held between it and what comes next: call job.Point(ctx) once it is made, after the commit", blind)
+		}
+	}
+	if points == 0 {
+		d.t.Errorf("drill: the work met no point, so that no run can be held at its writes: make them through a package that fences them, with the context the work was given, or call job.Point(ctx) before and after each")
 	}
 	if !reflect.DeepEqual(states[0], states[1]) {
 		d.t.Fatalf("drill: two equal runs leave different states: let State leave out what need not be the same\n%s", compare("first", states[0], "second", states[1]))
@@ -131,7 +140,7 @@ func (d *drill) succeeded(newer *runner, held int) {
 func (d *drill) report(what, detail string) {
 	d.t.Helper()
 	if d.found++; d.found <= maxShown {
-		d.t.Errorf("%s (points are before and after each fenced write; 0 is before the work begins)\n%s", what, detail)
+		d.t.Errorf("%s (points are before and after each fenced write, and where the work calls job.Point; 0 is before the work begins)\n%s", what, detail)
 	}
 }
 
@@ -170,9 +179,22 @@ const never = -1
 type runner struct {
 	err     error
 	points  int
+	owed    string        // the fenced write that no point has followed so far
+	blind   string        // one that none followed before the next
 	reached chan struct{} // closed when it is held
 	wake    chan struct{}
-	done    chan struct{} // closed when it has ended; then err and points may be read
+	done    chan struct{} // closed when it has ended; then what is above may be read
+}
+
+var errGoexit = errors.New("the work left its goroutine, as t.FailNow does, instead of returning")
+
+// owe notes a write after which the work has to call job.Point, and one after which it did
+// not before it made the next.
+func (r *runner) owe(what string) {
+	if r.owed != "" {
+		r.blind = r.owed
+	}
+	r.owed = what
 }
 
 // release lets a run that is, or will be, held go on. It may be called again.
@@ -192,16 +214,22 @@ func (d *drill) start(run job.Run, holdAt int) *runner {
 			<-r.wake
 		}
 	}
-	ctx := step.With(d.t.Context(), func() { r.points++; hold() })
+	ctx := step.With(d.t.Context(), step.Watcher{
+		At:  func() { r.points++; r.owed = ""; hold() },
+		Owe: r.owe,
+	})
 	go func() {
 		defer close(r.done)
+		err := errGoexit
+		defer func() { r.err = err }()
 		if d.Begin != nil {
-			if r.err = d.Begin(d.t.Context(), run); r.err != nil {
+			if err = d.Begin(d.t.Context(), run); err != nil {
 				return
 			}
 		}
+		err = errGoexit
 		hold()
-		r.err = job.Do(ctx, run, d.Work)
+		err = job.Do(ctx, run, d.Work)
 	}()
 	return r
 }

@@ -10,10 +10,17 @@
 // of its writes, the newer one likewise. Then the older one wakes up late. What it writes from
 // then on must leave no trace in the state.
 //
-// It finds the writes by the packages that fence them, which is where a run is held, and
-// judges them by the state, so that it also finds those that go past these packages: a plain
-// write after a fenced one, or a job that fences nothing. Between two plain writes that have
-// no fenced one between them it holds a run only where the work calls Point.
+// A run is held at points: before and after each write that a package makes which fences
+// writes, and where the work calls job.Point. It is judged by the state. So the drill also
+// finds a plain write before or after a fenced one; a run is not held between two writes with
+// no point between them, such as a check of the author's own and the plain write after it. Of
+// that it can tell only this much, and fails for it: a work that meets no point at all, and a
+// transaction of the author's own (fencesql.Check, fencedynamo.GuardCheck, Condition) without a
+// point after it.
+//
+// It is about late writes alone. A run that ends half-way, because it was refused, stopped or
+// killed, leaves half of its writes, and the drill is content with that: put what belongs
+// together in one transaction.
 package jobtest
 
 import (
@@ -22,7 +29,6 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/job"
-	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
 // Job is what a drill needs to know.
@@ -40,14 +46,9 @@ type Job struct {
 	// the guard: it puts the run and its fence there.
 	Begin func(ctx context.Context, run job.Run) error
 	// Run is the older run; the newer one differs in tick, id and fence. Default: a run of
-	// scheduler "drill", job "drill", with an hour to go and no payload.
+	// scheduler "drill", job "drill", with an hour to go, no payload and a fence like a real one.
 	Run job.Run
 }
-
-// Point is a place at which a drill may hold the run. Packages that fence writes have one
-// before and after each; more are needed only between plain writes. Outside a drill it does
-// nothing.
-func Point(ctx context.Context) { step.At(ctx) }
 
 // Drill fails the test for each interleaving in which a late write leaves a trace:
 //
@@ -90,7 +91,9 @@ func orDefault(run job.Run) job.Run {
 	set(&run.Job, "drill")
 	set(&run.Tick, "2026-09-07T02:00:00Z")
 	set(&run.ID, run.Job+"-20260907T020000Z-1")
-	run.Fence = max(run.Fence, 1)
+	if run.Fence == 0 {
+		run.Fence = 1_796_046_370_079 // as large as a real one: a column of 32 bits does not hold it
+	}
 	run.Attempt = max(run.Attempt, 1)
 	if run.Deadline.IsZero() {
 		run.Deadline = time.Now().Add(time.Hour)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cronfence/cronfence/pkg/job"
 	"github.com/cronfence/cronfence/pkg/job/fencesql"
+	"github.com/cronfence/cronfence/pkg/job/internal/fencetest"
 	"github.com/cronfence/cronfence/pkg/job/jobtest"
 )
 
@@ -20,6 +21,7 @@ import (
 type shop struct {
 	db     *sql.DB
 	resets int
+	point  func(context.Context) // around what lookThenBook writes
 }
 
 func newShop(t testing.TB) *shop {
@@ -30,15 +32,15 @@ func newShop(t testing.TB) *shop {
 	}
 	t.Cleanup(func() { db.Close() })
 	db.SetMaxOpenConns(1) // each connection would have a database of its own
-	return &shop{db: db}
+	return &shop{db: db, point: func(context.Context) {}}
 }
 
 func (s *shop) reset(ctx context.Context) error {
 	s.resets++
 	for _, statement := range []string{
 		"DROP TABLE IF EXISTS " + fencesql.Table, fencesql.Schema(fencesql.SQLite),
-		"DROP TABLE IF EXISTS orders", "CREATE TABLE orders (id INT, status TEXT, closed_by TEXT)",
-		"INSERT INTO orders VALUES (1, 'open', ''), (2, 'open', '')",
+		"DROP TABLE IF EXISTS orders", "CREATE TABLE orders (id INT, status TEXT, closed_by TEXT, fence BIGINT NOT NULL DEFAULT 0)",
+		"INSERT INTO orders (id, status, closed_by) VALUES (1, 'open', ''), (2, 'open', '')",
 		"DROP TABLE IF EXISTS booked", "CREATE TABLE booked (amount INT)", "INSERT INTO booked VALUES (0)",
 	} {
 		if _, err := s.db.ExecContext(ctx, statement); err != nil {
@@ -98,47 +100,52 @@ func (s *shop) noneFenced(ctx context.Context, run job.Run) error {
 	return errors.Join(s.plain(ctx, closeOrder, run.Tick, 1), s.plain(ctx, closeOrder, run.Tick, 2))
 }
 
+// checked is a transaction of the author's own.
+func (s *shop) checked(ctx context.Context, run job.Run) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing
+	if err := fencesql.Check(ctx, tx, fencesql.SQLite, run); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, closeOrder, run.Tick, 1); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// ownRow is one statement that checks the fence in its row.
+func (s *shop) ownRow(ctx context.Context, db fencesql.Execer, run job.Run) error {
+	return fencesql.Exec(ctx, db, run, "UPDATE orders SET status = 'closed ', closed_by = $1, fence = $2 WHERE id = 1 AND fence <= $2", run.Tick, run.Fence)
+}
+
+// lookThenBook checks a fence by itself, and then writes without one.
+func (s *shop) lookThenBook(ctx context.Context, run job.Run) error {
+	var seen int64
+	if err := s.db.QueryRowContext(ctx, "SELECT fence FROM orders WHERE id = 1").Scan(&seen); err != nil {
+		return err
+	}
+	if seen > run.Fence {
+		return &job.FencedError{Fence: run.Fence, Seen: seen}
+	}
+	s.point(ctx)
+	defer s.point(ctx)
+	return s.plain(ctx, "UPDATE orders SET status = 'closed ', closed_by = $1, fence = $2 WHERE id = 1", run.Tick, run.Fence)
+}
+
 // between is late only when the run is held between its two plain writes.
 func (s *shop) between(ctx context.Context, _ job.Run) error {
 	var seen int
 	if err := s.db.QueryRowContext(ctx, "SELECT amount FROM booked").Scan(&seen); err != nil {
 		return err
 	}
-	jobtest.Point(ctx)
+	job.Point(ctx)
 	if seen >= 10 {
 		return nil // somebody else did it
 	}
 	return s.plain(ctx, book)
-}
-
-// witness is a test whose failures are noted and cause none.
-type witness struct {
-	testing.TB
-	said []string
-}
-
-func (w *witness) Errorf(format string, args ...any) {
-	w.said = append(w.said, fmt.Sprintf(format, args...))
-}
-
-func (w *witness) Fatalf(format string, args ...any) {
-	w.Errorf(format, args...)
-	runtime.Goexit()
-}
-
-func (w *witness) Fatal(args ...any) { w.Fatalf("%s", fmt.Sprint(args...)) }
-
-// drill returns what a drill says.
-func drill(t *testing.T, j jobtest.Job) string {
-	t.Helper()
-	w := &witness{TB: t}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		jobtest.Drill(w, j)
-	}()
-	<-done
-	return strings.Join(w.said, "\n")
 }
 
 func TestTheDrillPassesAJobWhoseWritesAreAllFenced(t *testing.T) {
@@ -157,11 +164,62 @@ func TestTheDrillFindsAPlantedWrite(t *testing.T) {
 		"between a look and a do": func(s *shop) job.Work { return s.between },
 	} {
 		s := newShop(t)
-		said := drill(t, jobtest.Job{Work: work(s), Reset: s.reset, State: s.state})
+		said := fencetest.Drill(t, jobtest.Job{Work: work(s), Reset: s.reset, State: s.state})
 		if !strings.Contains(said, "a late write landed") {
 			t.Errorf("%s: the drill says %q", name, said)
 		}
 	}
+}
+
+func TestTheDrillSeesPastEachWayToFenceInSQL(t *testing.T) {
+	for name, work := range map[string]func(s *shop) job.Work{
+		"Tx": func(s *shop) job.Work { return s.allFenced },
+		"Exec": func(s *shop) job.Work {
+			return func(ctx context.Context, run job.Run) error { return s.ownRow(ctx, s.db, run) }
+		},
+		"Exec in a transaction": func(s *shop) job.Work {
+			return func(ctx context.Context, run job.Run) error {
+				defer job.Point(ctx)
+				tx, err := s.db.BeginTx(ctx, nil)
+				if err != nil {
+					return err
+				}
+				return errors.Join(s.ownRow(ctx, tx, run), tx.Commit())
+			}
+		},
+		"Check": func(s *shop) job.Work {
+			return func(ctx context.Context, run job.Run) error {
+				defer job.Point(ctx)
+				return s.checked(ctx, run)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newShop(t)
+			plain := func(ctx context.Context, _ job.Run) error { return s.plain(ctx, book) }
+			fencetest.DrillSees(t, jobtest.Job{Work: work(s), Reset: s.reset, State: s.state}, plain)
+		})
+	}
+}
+
+// As its message tells the author to do.
+func TestTheDrillFindsAWriteAfterAnOwnCheckOncePointsAreAroundIt(t *testing.T) {
+	s := newShop(t)
+	s.point = job.Point
+	said := fencetest.Drill(t, jobtest.Job{Work: s.lookThenBook, Reset: s.reset, State: s.state})
+	if !strings.Contains(said, "a late write landed") {
+		t.Errorf("the drill says %q", said)
+	}
+}
+
+func TestTheDrillsFencesAreAsLargeAsRealOnes(t *testing.T) {
+	s := newShop(t)
+	jobtest.Drill(t, jobtest.Job{Reset: s.reset, State: s.state, Work: func(ctx context.Context, run job.Run) error {
+		if run.Fence < 1<<31 {
+			t.Fatalf("fence %d fits 32 bits", run.Fence)
+		}
+		return s.allFenced(ctx, run)
+	}})
 }
 
 func TestTheDrillSaysWhatItCannotJudge(t *testing.T) {
@@ -182,15 +240,25 @@ func TestTheDrillSaysWhatItCannotJudge(t *testing.T) {
 		"state differs": {jobtest.Job{Work: s.allFenced, Reset: s.reset, State: func(context.Context) (any, error) { calls++; return calls, nil }}, "two equal runs leave different states"},
 		"reset fails":   {jobtest.Job{Work: s.allFenced, Reset: func(context.Context) error { return errors.New("no") }, State: s.state}, "reset: no"},
 		"no state":      {jobtest.Job{Work: s.allFenced, Reset: s.reset, State: func(context.Context) (any, error) { return nil, errors.New("no") }}, "read state: no"},
+		"no point":      {jobtest.Job{Work: s.noneFenced, Reset: s.reset, State: s.state}, "call job.Point(ctx) before and after each"},
+		"own check":     {jobtest.Job{Work: s.lookThenBook, Reset: s.reset, State: s.state}, "call job.Point(ctx) before and after each"},
+		"no point after a transaction": {jobtest.Job{Work: func(ctx context.Context, run job.Run) error {
+			return errors.Join(s.checked(ctx, run), s.plain(ctx, book))
+		}, Reset: s.reset, State: s.state}, "no point follows a write fenced with fencesql.Check"},
+		"nor between two": {jobtest.Job{Work: func(ctx context.Context, run job.Run) error {
+			defer job.Point(ctx)
+			return errors.Join(s.checked(ctx, run), s.plain(ctx, book), s.checked(ctx, run))
+		}, Reset: s.reset, State: s.state}, "no point follows a write fenced with fencesql.Check"},
+		"FailNow": {jobtest.Job{Work: func(context.Context, job.Run) error { runtime.Goexit(); return nil }, Reset: s.reset, State: s.state}, "left its goroutine"},
 		"too many": {jobtest.Job{Work: func(ctx context.Context, _ job.Run) error {
 			for range 65 {
-				jobtest.Point(ctx)
+				job.Point(ctx)
 			}
 			return nil
 		}, Reset: s.reset, State: s.state}, "65 points"},
 	} {
 		s.resets = 0
-		if said := drill(t, c.job); !strings.Contains(said, c.says) {
+		if said := fencetest.Drill(t, c.job); !strings.Contains(said, c.says) {
 			t.Errorf("%s: the drill says %q, want %q", name, said, c.says)
 		}
 	}
@@ -198,7 +266,7 @@ func TestTheDrillSaysWhatItCannotJudge(t *testing.T) {
 
 func TestAFailureOfTheNewerRunIsOne(t *testing.T) {
 	s := newShop(t)
-	said := drill(t, jobtest.Job{Reset: s.reset, State: s.state, Work: func(ctx context.Context, run job.Run) error {
+	said := fencetest.Drill(t, jobtest.Job{Reset: s.reset, State: s.state, Work: func(ctx context.Context, run job.Run) error {
 		if run.Fence == 8 {
 			return errors.New("another ran before")
 		}
@@ -213,7 +281,7 @@ func TestAFailureOfTheNewerRunIsOne(t *testing.T) {
 func TestTheDrillShowsStatesThatArePointers(t *testing.T) {
 	s := newShop(t)
 	type item struct{ Value any }
-	said := drill(t, jobtest.Job{Work: s.noneFenced, Reset: s.reset, State: func(ctx context.Context) (any, error) {
+	said := fencetest.Drill(t, jobtest.Job{Work: s.noneFenced, Reset: s.reset, State: func(ctx context.Context) (any, error) {
 		state, err := s.state(ctx)
 		return []*item{{state}}, err
 	}})

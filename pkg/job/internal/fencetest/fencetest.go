@@ -144,11 +144,11 @@ func interleave(ctx context.Context, n int, p Place) (Result, error) {
 		if pausesAt == 0 {
 			held()
 		}
-		c.write(step.With(ctx, func() {
+		c.write(step.With(ctx, step.Watcher{At: func() {
 			if points++; points == pausesAt {
 				held()
 			}
-		}), paused)
+		}}), paused)
 		held() // where the write has fewer points it is not late, and nobody waits for it
 	})
 	<-asleep

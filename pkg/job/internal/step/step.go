@@ -5,13 +5,29 @@ import "context"
 
 type key struct{}
 
-// With returns a context whose runs call at before and after each fenced write, and
-// between the parts of a write that is more than one request.
-func With(ctx context.Context, at func()) context.Context { return context.WithValue(ctx, key{}, at) }
+// Watcher is told where a run is.
+type Watcher struct {
+	// At is called before and after each fenced write, and between the parts of a write that is
+	// more than one request.
+	At func()
+	// Owe, if set, is called where a fenced write begins whose end only the author sees: a point
+	// has to follow it. It says what the author called.
+	Owe func(what string)
+}
 
-// At is such a point.
+// With returns a context whose runs are watched.
+func With(ctx context.Context, w Watcher) context.Context { return context.WithValue(ctx, key{}, w) }
+
+// At is a point.
 func At(ctx context.Context) {
-	if at, ok := ctx.Value(key{}).(func()); ok {
-		at()
+	if w, ok := ctx.Value(key{}).(Watcher); ok {
+		w.At()
+	}
+}
+
+// Owe says that the next point is the author's to make.
+func Owe(ctx context.Context, what string) {
+	if w, ok := ctx.Value(key{}).(Watcher); ok && w.Owe != nil {
+		w.Owe(what)
 	}
 }
