@@ -1,6 +1,6 @@
 # One way to do each chore. Scripts say what they need; tools go to ignored folders of the repo.
 .DEFAULT_GOAL := help
-.PHONY: help dev test e2e proof lists release sim explore walks oracle fences chaos soak mutate load lint fmt synth tools
+.PHONY: help dev test e2e proof lists bench release sim explore walks oracle fences chaos soak mutate load lint fmt synth tools
 
 help: ## list the targets
 	@sed -nE 's/^([a-z0-9]+):.*## (.*)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) | while IFS='|' read -r t d; do printf '  make %-7s %s\n' "$$t" "$$d"; done
@@ -16,6 +16,9 @@ release: ## build the command line for all platforms into dist, with checksums a
 
 lists: .venv/stamp ## measure long lists of the command line on an emulator (needs Go, Python 3.11)
 	go test -v -timeout 30m ./cmd/cronfence -run MeasureLists -lists
+
+bench: .venv/stamp ## measure speed beside peers, cold starts and scale; docs/performance.md has the figures (needs Go, Python 3.11, Java 17, Maven)
+	scripts/bench
 
 e2e: .venv/stamp ## deploy the example on an emulator with the CDK, watch its ticks for four minutes (needs Go, Python 3.11, Node.js)
 	go test -v -count=1 -timeout 25m ./internal/e2e -e2e

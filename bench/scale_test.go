@@ -87,7 +87,7 @@ func BenchmarkTenThousandJobs(b *testing.B) {
 			for b.Loop() {
 				store, requests := open(b)
 				m := &machines{}
-				ready(b, store, now)
+				ready(b, store, now, jobs)
 				at := now
 				for _, what := range []string{"start", "skip"} {
 					h := &dispatch.Handler{Scheduler: "shop", Store: store, Machines: m, Now: at.Time, NewToken: rand.Text, Out: io.Discard}
@@ -112,7 +112,7 @@ func BenchmarkSweep(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			store, requests := open(b)
 			d := &dispatch.Handler{Scheduler: "shop", Store: store, Machines: &machines{}, Now: now.Time, NewToken: rand.Text, Out: io.Discard}
-			ready(b, store, now)
+			ready(b, store, now, jobs)
 			deliver(b, d, now)
 			renew(b, store)
 			h := &sentinel.Handler{
@@ -146,9 +146,9 @@ func BenchmarkSweep(b *testing.B) {
 	}
 }
 
-// ready makes the guards of all jobs, as of jobs that have ticked for long.
-func ready(b *testing.B, store guard.Store, at guard.Millis) {
-	each(b, func(ctx context.Context, i int) error {
+// ready makes the guards of so many jobs, as of jobs that have ticked for long.
+func ready(b testing.TB, store guard.Store, at guard.Millis, jobs int) {
+	each(b, jobs, func(ctx context.Context, i int) error {
 		s := specOf(nameOf(i))
 		hash := s.Hash()
 		return store.Commit(ctx, guard.Commit{Job: s.Job, Token: rand.Text(), Writes: []guard.Write{{
@@ -162,7 +162,7 @@ func ready(b *testing.B, store guard.Store, at guard.Millis) {
 
 // renew lets every run send its first beat.
 func renew(b *testing.B, store guard.Store) {
-	each(b, func(ctx context.Context, i int) error {
+	each(b, jobs, func(ctx context.Context, i int) error {
 		g, err := store.Guard(ctx, nameOf(i))
 		if err != nil {
 			return err
@@ -174,7 +174,7 @@ func renew(b *testing.B, store guard.Store) {
 
 // deliver hands the tick of an instant to every job.
 func deliver(b *testing.B, h *dispatch.Handler, at guard.Millis) {
-	each(b, func(ctx context.Context, i int) error {
+	each(b, jobs, func(ctx context.Context, i int) error {
 		event, err := json.Marshal(schema.TickEvent{Job: nameOf(i), Tick: schema.TickID(at.Time()), Spec: specOf(nameOf(i))})
 		if err != nil {
 			return err
@@ -184,7 +184,8 @@ func deliver(b *testing.B, h *dispatch.Handler, at guard.Millis) {
 	})
 }
 
-func each(b *testing.B, do func(ctx context.Context, i int) error) {
+// each does it for the numbers of all jobs, as many at once as there are functions.
+func each(b testing.TB, jobs int, do func(ctx context.Context, i int) error) {
 	b.Helper()
 	var next atomic.Int64
 	var work sync.WaitGroup

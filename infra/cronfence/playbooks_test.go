@@ -105,7 +105,8 @@ func TestMetricsAndAlarmsAreAsManyAsTheDocsSay(t *testing.T) {
 	if len(metrics) > 8 || ofJob > 5 {
 		t.Errorf("%d metrics and %d alarms a job: at most 8 and 5", len(metrics), ofJob)
 	}
-	if cost.MetricsPerJob != len(metrics) || cost.AlarmsPerJob != ofJob {
-		t.Errorf("the cost verb counts %d metrics and %d alarms: want %d and %d", cost.MetricsPerJob, cost.AlarmsPerJob, len(metrics), ofJob)
+	if cost.MetricsPerJob != len(metrics) || cost.AlarmsPerJob != ofJob || cost.AlarmsPerScheduler != ofScheduler {
+		t.Errorf("package cost counts %d metrics and %d alarms a job, %d alarms a scheduler: want %d, %d and %d",
+			cost.MetricsPerJob, cost.AlarmsPerJob, cost.AlarmsPerScheduler, len(metrics), ofJob, ofScheduler)
 	}
 }

@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/cronfence/cronfence/internal/rig"
+)
+
+var peers = flag.Bool("peers", false, "measure Cronfence beside its peers, and write run.json and the table of docs/performance.md (scripts/bench)")
+
+// What is measured: so many rounds count after so many that warm up, which a JVM needs, of so
+// many of each operation.
+const (
+	warmUp   = 10
+	rounds   = 15
+	perRound = 40
+)
+
+// installed is where scripts/bench puts the peers.
+const installed = "../.tools/bench/"
+
+// TestSideBySide measures in one run on one emulator. The contenders take turns at each
+// operation, so that whatever else the machine does meets them alike.
+func TestSideBySide(t *testing.T) {
+	if !*peers {
+		t.Skip("takes minutes and needs Java: scripts/bench")
+	}
+	cloud := rig.Ministack(t)
+	front := newFront(t, cloud.Endpoint)
+	direct := dynamodb.NewFromConfig(cloud.Config)
+	client := dynamodb.NewFromConfig(cloud.Config, func(o *dynamodb.Options) { o.BaseEndpoint = &front.url })
+	java := func(name, table string) contender {
+		return process(t, "java", "-cp", installed+"java/classes:"+installed+"java/lib/*", "Peer", name, front.url, table)
+	}
+	pom, requirements := read(t, "peers/java/pom.xml"), read(t, "peers/python/requirements.txt")
+	tables := []string{newTable(t, direct, "id"), cloud.Table(t), newTable(t, direct, "key"), newTable(t, direct, "_id"), newTable(t, direct, "id")}
+	contenders := []contender{
+		least(t, client, tables[0]), cronfence(t, client, tables[1]), java("lockclient", tables[2]), java("shedlock", tables[3]),
+		process(t, installed+"python/bin/python", "peers/python/peer.py", front.url, tables[4]),
+	}
+	run := Run{
+		Date: time.Now().UTC().Format(time.DateOnly), Machine: fmt.Sprintf("%d cores, %s/%s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
+		Emulator: emulator(t), Samples: rounds * perRound, LoadBefore: load(),
+		Contenders: []Contender{
+			{Name: "the least", Version: runtime.Version(), Does: []string{"claim", "duplicate", "beat", "skip", "settle"}},
+			{Name: "Cronfence", Version: runtime.Version(), Does: []string{"claim", "duplicate", "beat", "skip", "settle"}},
+			{Name: "DynamoDB lock client", Version: version(t, pom, `dynamodb-lock-client</artifactId>\s*<version>([^<]+)`), Does: []string{"claim", "beat", "skip", "settle"}},
+			{Name: "ShedLock", Version: version(t, pom, `shedlock-provider-dynamodb2</artifactId>\s*<version>([^<]+)`), Does: []string{"claim", "skip", "settle"}},
+			{Name: "Powertools idempotency", Version: version(t, requirements, `aws-lambda-powertools==(\S+)`), Does: []string{"claim", "duplicate", "settle"}},
+		},
+	}
+	front.take() // what was made ready does not count
+	took := measure(t, run, contenders, front, func(i int) int { return largest(t, direct, tables[i]) })
+	for i := range run.Contenders {
+		run.Contenders[i].finish(took[i])
+		if c := run.Contenders[i]; c.LargestItem > 1024 {
+			t.Errorf("%s has an item of %d bytes: units are counted for 1 KB", c.Name, c.LargestItem)
+		}
+	}
+	run.LoadAfter = load()
+	run.write(t)
+}
+
+// measure returns each contender's times by operation, and has the requests counted. Items are
+// looked at while they are held.
+func measure(t *testing.T, run Run, contenders []contender, front *front, largestItem func(i int) int) []map[string][]time.Duration {
+	t.Helper()
+	all := make([]map[string][]time.Duration, len(contenders))
+	for round := range warmUp + rounds {
+		for _, operation := range operations {
+			for i, do := range contenders {
+				c := &run.Contenders[i]
+				if operation == "settle" && round == warmUp+rounds-1 {
+					c.LargestItem = largestItem(i)
+				}
+				if !slices.Contains(c.Does, operation) {
+					continue
+				}
+				took, err := do(operation, round*perRound, (round+1)*perRound)
+				if err != nil {
+					t.Fatalf("%s: %v", c.Name, err)
+				}
+				sent := front.take()
+				if sent.Requests == 0 {
+					t.Fatalf("%s: %s went past the front", c.Name, operation)
+				}
+				if round < warmUp {
+					continue
+				}
+				if all[i] == nil {
+					all[i], c.Operations = map[string][]time.Duration{}, map[string]Measured{}
+				}
+				all[i][operation] = append(all[i][operation], took...)
+				m := c.Operations[operation]
+				m.add(sent)
+				c.Operations[operation] = m
+			}
+		}
+	}
+	return all
+}
+
+func newTable(t *testing.T, client *dynamodb.Client, key string) string {
+	t.Helper()
+	name := fmt.Sprintf("peer-%d", time.Now().UnixNano())
+	if _, err := client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
+		TableName: &name, BillingMode: types.BillingModePayPerRequest,
+		AttributeDefinitions: []types.AttributeDefinition{{AttributeName: &key, AttributeType: types.ScalarAttributeTypeS}},
+		KeySchema:            []types.KeySchemaElement{{AttributeName: &key, KeyType: types.KeyTypeHash}},
+	}); err != nil {
+		t.Fatalf("create table: %v", err)
+	}
+	t.Cleanup(func() {
+		_, _ = client.DeleteTable(context.Background(), &dynamodb.DeleteTableInput{TableName: &name}) // it is gone with the emulator
+	})
+	return name
+}
+
+// largest is the size of a table's largest item in bytes, as DynamoDB counts them.
+func largest(t *testing.T, client *dynamodb.Client, table string) int {
+	t.Helper()
+	found := 0
+	pages := dynamodb.NewScanPaginator(client, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
+	for pages.HasMorePages() {
+		page, err := pages.NextPage(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range page.Items {
+			found = max(found, sizeOf(item))
+		}
+	}
+	return found
+}
+
+func sizeOf(item map[string]types.AttributeValue) (size int) {
+	for name, value := range item {
+		size += len(name)
+		switch v := value.(type) {
+		case *types.AttributeValueMemberS:
+			size += len(v.Value)
+		case *types.AttributeValueMemberN:
+			size += len(v.Value)/2 + 2
+		case *types.AttributeValueMemberB:
+			size += len(v.Value)
+		case *types.AttributeValueMemberM:
+			size += 3 + len(v.Value) + sizeOf(v.Value)
+		default:
+			size++
+		}
+	}
+	return size
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func version(t *testing.T, text, pattern string) string {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("no version found by %s", pattern)
+	}
+	return found[1]
+}
+
+// emulator is the one that is installed.
+func emulator(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob("../.venv/lib/python3*/site-packages/ministack-*.dist-info")
+	if err != nil || len(found) != 1 {
+		t.Fatalf("ministack is installed as %v (%v)", found, err)
+	}
+	return strings.Replace(strings.TrimSuffix(filepath.Base(found[0]), ".dist-info"), "-", " ", 1)
+}
+
+// load is how many processes wanted to run at once in the last minute; empty where the system does not say.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	first, _, _ := bytes.Cut(text, []byte(" "))
+	return string(first)
+}
