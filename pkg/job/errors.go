@@ -34,21 +34,26 @@ func (e *StopError) Error() string {
 // Unwrap makes errors.Is(err, ErrStop) true.
 func (e *StopError) Unwrap() error { return ErrStop }
 
-// ErrFenced says that a write was refused because a newer run has written. Adapters return
-// it as a *FencedError. It never helps to try again: the run is over.
-var ErrFenced = errors.New("a newer run has written here")
+// ErrFenced says that a write was refused for its fence: a newer run was here, or the run has
+// lost its guard. Adapters return it as a *FencedError. It never helps to try again: the run
+// is over.
+var ErrFenced = errors.New("write refused for its fence")
 
 // FencedError is a write refused for its fence.
 type FencedError struct {
-	Fence int64 // the run's own
-	Seen  int64 // the newer one; 0 when it is not known
+	Fence int64  // the run's own
+	Seen  int64  // the newer one; 0 when it is not known
+	Why   string // what else is known where Seen is not; may be empty
 }
 
 func (e *FencedError) Error() string {
-	if e.Seen == 0 {
-		return fmt.Sprintf("write with fence %d refused: %v", e.Fence, ErrFenced)
+	switch {
+	case e.Seen != 0:
+		return fmt.Sprintf("write with fence %d refused: fence %d has been seen here", e.Fence, e.Seen)
+	case e.Why != "":
+		return fmt.Sprintf("write with fence %d refused: %s", e.Fence, e.Why)
 	}
-	return fmt.Sprintf("write with fence %d refused: %v, with fence %d", e.Fence, ErrFenced, e.Seen)
+	return fmt.Sprintf("write with fence %d refused", e.Fence)
 }
 
 // Unwrap makes errors.Is(err, ErrFenced) true.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/job/internal/fence"
 )
 
 // EnvRun is the environment variable in which a container finds its run object.
@@ -21,8 +22,8 @@ type Run struct {
 	Job       string
 	Tick      string // id of the tick: of a planned one its instant, 2026-09-07T02:00:00Z
 	ID        string // names the execution
-	// Fence rises with every run of the job. A write that carries an older one than the last
-	// seen is late.
+	// Fence rises with every run of the job: from 1 to 2^53-1. A write that carries an older one
+	// than the last seen is late. Those of different jobs say nothing about each other.
 	Fence    int64
 	Attempt  int
 	Deadline time.Time       // when the run's maximum run time is over
@@ -47,8 +48,11 @@ func Parse(object []byte) (Run, error) {
 	if err := json.Unmarshal(object, &w); err != nil {
 		return Run{}, fmt.Errorf("read run object: %w", err)
 	}
-	if w.Job == "" || w.Tick == "" || w.Run == "" || w.Fence <= 0 {
-		return Run{}, fmt.Errorf("read run object: job %q, tick %q, run %q, fence %d: all must be set", w.Job, w.Tick, w.Run, w.Fence)
+	if w.Job == "" || w.Tick == "" || w.Run == "" {
+		return Run{}, fmt.Errorf("read run object: job %q, tick %q, run %q: all must be set", w.Job, w.Tick, w.Run)
+	}
+	if err := fence.Check(w.Fence); err != nil {
+		return Run{}, fmt.Errorf("read run object: %w", err)
 	}
 	deadline, err := time.Parse(time.RFC3339, w.Deadline)
 	if err != nil {

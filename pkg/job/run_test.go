@@ -36,6 +36,8 @@ func TestParseRefusesWhatNamesNoRun(t *testing.T) {
 	for name, c := range map[string]struct{ object, says string }{
 		"no JSON":     {`now`, "read run object"},
 		"no fence":    {strings.Replace(object, `"fence":1796046370079,`, "", 1), "fence 0"},
+		"fence below": {strings.Replace(object, `1796046370079`, "-1", 1), "fence -1: must be from 1 to 9007199254740991"},
+		"fence above": {strings.Replace(object, `1796046370079`, "9007199254740992", 1), "fence 9007199254740992: must be from 1 to 9007199254740991"},
 		"no deadline": {strings.Replace(object, `2026-09-07T02:05:00.5Z`, "soon", 1), `deadline "soon"`},
 		"interval":    {strings.Replace(object, `900`, "-1", 1), "interval -1"},
 	} {

@@ -17,6 +17,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/internal/fence"
 	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
@@ -100,11 +101,14 @@ func (c *Client) DeleteItem(ctx context.Context, in *dynamodb.DeleteItemInput, o
 
 // placeholders returns the author's names and values together with the fence's.
 func (c *Client) placeholders(names map[string]string, values map[string]types.AttributeValue) (map[string]string, map[string]types.AttributeValue, error) {
+	if err := fence.Check(c.run.Fence); err != nil {
+		return nil, nil, fmt.Errorf("fenced write: %w", err)
+	}
 	if attribute, taken := names[name]; taken && attribute != Attribute {
 		return nil, nil, fmt.Errorf("fenced write: ExpressionAttributeNames: %s is %q: it must be %s, or not be there", name, attribute, Attribute)
 	}
-	fence := number(c.run.Fence)
-	if own, taken := values[value]; taken && !reflect.DeepEqual(own, fence) {
+	mine := number(c.run.Fence)
+	if own, taken := values[value]; taken && !reflect.DeepEqual(own, mine) {
 		return nil, nil, fmt.Errorf("fenced write: ExpressionAttributeValues: %s is another value than the run's fence %d: call yours otherwise", value, c.run.Fence)
 	}
 	allNames, allValues := maps.Clone(names), maps.Clone(values)
@@ -114,7 +118,7 @@ func (c *Client) placeholders(names map[string]string, values map[string]types.A
 	if allValues == nil {
 		allValues = map[string]types.AttributeValue{}
 	}
-	allNames[name], allValues[value] = Attribute, fence
+	allNames[name], allValues[value] = Attribute, mine
 	return allNames, allValues, nil
 }
 
@@ -123,6 +127,9 @@ func (c *Client) placeholders(names map[string]string, values map[string]types.A
 // another on the guard decides nothing and is tried again, up to six times within about two
 // seconds.
 func (c *Client) TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, options ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error) {
+	if err := fence.Check(c.run.Fence); err != nil {
+		return nil, fmt.Errorf("fenced transaction: %w", err)
+	}
 	own := *in
 	own.TransactItems = append(slices.Clone(in.TransactItems), guardCheck(c.run))
 	if own.ClientRequestToken == nil { // the same over all tries: one of them may have been applied
@@ -196,9 +203,8 @@ func (c *Client) refusedTransaction(err error, index int) error {
 	if aws.ToString(reason.Code) != "ConditionalCheckFailed" {
 		return err
 	}
-	e := &job.FencedError{Fence: c.run.Fence}
-	if newest := seen(reason.Item, "fence"); newest > c.run.Fence { // else the run has left a guard that is free
-		e.Seen = newest
+	if newest := seen(reason.Item, "fence"); newest > c.run.Fence {
+		return &job.FencedError{Fence: c.run.Fence, Seen: newest}
 	}
-	return e
+	return &job.FencedError{Fence: c.run.Fence, Why: "the run does not hold its job's guard, which is free or gone"}
 }

@@ -11,6 +11,8 @@
 //   - Not protected: an item that was deleted: it remembers no fence, and a late write makes
 //     it anew. Mark it as deleted and let a TTL remove it after longer than the job's maximum
 //     run time, or use the check of the guard.
+//   - For one job: fences of different jobs say nothing about each other, so a second job that
+//     writes the item may be shut out of it. Use the check of the guard there.
 //   - BatchWriteItem takes no conditions, and Client has no such method.
 //
 // # A check of the guard

@@ -259,3 +259,26 @@ func TestAPlaceholderThatHidesTheFenceIsRefused(t *testing.T) {
 		t.Errorf("%v, %v: want the newer run's two writes", got, err)
 	}
 }
+
+func TestAFenceThatNoRunCanHaveIsNotWritten(t *testing.T) {
+	for name, write := range map[string]func(db *fencedynamo.Client) error{
+		"put": func(db *fencedynamo.Client) error {
+			_, err := db.PutItem(t.Context(), &dynamodb.PutItemInput{})
+			return err
+		},
+		"update": func(db *fencedynamo.Client) error {
+			_, err := db.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{})
+			return err
+		},
+		"delete": func(db *fencedynamo.Client) error {
+			_, err := db.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{})
+			return err
+		},
+		"transaction": func(db *fencedynamo.Client) error {
+			_, err := db.TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{})
+			return err
+		},
+	} {
+		fencetest.Refuses(t, name, func(run job.Run) error { return write(fencedynamo.New(nil, run)) })
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,5 +132,30 @@ func TestARunEndsWhenItsGuardIsTaken(t *testing.T) {
 	}, job.WithGuard(fencedynamo.Guard(w.client)), job.WithPoll(10*time.Millisecond))
 	if !errors.Is(err, job.ErrLeaseLost) {
 		t.Errorf("%v: want the lost lease", err)
+	}
+}
+
+// Nobody has written: the refusal must not say so.
+func TestARefusalForAGuardThatIsFreeOrGoneSaysThat(t *testing.T) {
+	w := newWorld(t, rig.Moto(t))
+	run := job.Run{Table: w.table, Job: "cleanup", ID: "r", Fence: 7}
+	for name, guardItem := range map[string]item{
+		"free": {"pk": text("cleanup"), "sk": text("guard"), "fence": number(7)},
+		"gone": nil,
+	} {
+		key := item{"pk": text("cleanup"), "sk": text("guard")}
+		_, err := w.client.DeleteItem(t.Context(), &dynamodb.DeleteItemInput{TableName: &w.table, Key: key})
+		if guardItem != nil && err == nil {
+			_, err = w.client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &w.table, Item: guardItem})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = fencedynamo.New(w.client, run).TransactWriteItems(t.Context(), &dynamodb.TransactWriteItemsInput{
+			TransactItems: []types.TransactWriteItem{w.inTransaction(0, 7)},
+		})
+		if !errors.Is(err, job.ErrFenced) || !strings.Contains(err.Error(), "does not hold its job's guard") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -11,6 +11,9 @@
 //	    service, and this one after a restart, which have not seen the fence. Where there are
 //	    several, keep the fences where they all see them (implement Fences) or, better, take the
 //	    fence from the request (FromContext) on to the database, and check it there.
+//	  - Not protected: against a caller who invents fences or names. A fence that is too high shuts
+//	    the job out until the process starts anew, and Memory keeps every name it has seen, about
+//	    400 bytes each. Authenticate requests before Require sees them.
 //	  - Not protected: a server that does not check. The header alone keeps nothing out.
 //
 // A request whose answer was lost may be sent again with the same fence and is let in again:
@@ -25,14 +28,18 @@ import (
 	"strconv"
 
 	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/internal/fence"
 	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
 // The headers. A refusal answers with the fence that was seen in HeaderFence.
 const (
 	HeaderName  = "Cronfence-Name"  // whose fence it is: SCHEDULER/JOB
-	HeaderFence = "Cronfence-Fence" // a decimal number, at least 1
+	HeaderFence = "Cronfence-Fence" // a decimal number from 1 to 2^53-1
 )
+
+// maxName is how long a name may be, in bytes: a scheduler's and a job's have 80 at most.
+const maxName = 100
 
 // Transport sends requests with the run's fence. A refusal is returned as a
 // *job.FencedError: http.Client wraps it in a *url.Error.
@@ -43,6 +50,12 @@ type Transport struct {
 
 // RoundTrip implements http.RoundTripper.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	if err := fence.Check(t.Run.Fence); err != nil {
+		if req.Body != nil {
+			_ = req.Body.Close() // a RoundTripper must, also when it fails
+		}
+		return nil, fmt.Errorf("fenced request: %w", err)
+	}
 	step.At(req.Context())
 	defer step.At(req.Context())
 	req = req.Clone(req.Context()) // a RoundTripper must not change its request
@@ -90,7 +103,7 @@ func FromContext(ctx context.Context) (Fence, bool) {
 
 // Require returns a handler that lets only requests through that carry a fence, and no older
 // one than was seen. Others are answered with 428 Precondition Required (no fence), 400 Bad
-// Request (not a number), 412 Precondition Failed (an older one) and, when older requests did
+// Request (no such fence or name, or two of them), 412 Precondition Failed (an older one) and, when older requests did
 // not leave in time, 503 Service Unavailable.
 func Require(fences Fences, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
@@ -120,9 +133,17 @@ func read(req *http.Request) (f Fence, status int, err error) {
 	if f.Name == "" || text == "" {
 		return f, http.StatusPreconditionRequired, fmt.Errorf("headers %s and %s must be set", HeaderName, HeaderFence)
 	}
-	f.Fence, err = strconv.ParseInt(text, 10, 64)
-	if err != nil || f.Fence <= 0 {
-		return f, http.StatusBadRequest, fmt.Errorf("header %s: %q: must be a number, at least 1", HeaderFence, text)
+	if len(req.Header.Values(HeaderName)) > 1 || len(req.Header.Values(HeaderFence)) > 1 {
+		return f, http.StatusBadRequest, fmt.Errorf("headers %s and %s must be there once", HeaderName, HeaderFence)
+	}
+	if len(f.Name) > maxName {
+		return f, http.StatusBadRequest, fmt.Errorf("header %s: %d bytes: must be SCHEDULER/JOB, %d at most", HeaderName, len(f.Name), maxName)
+	}
+	if f.Fence, err = strconv.ParseInt(text, 10, 64); err != nil {
+		return f, http.StatusBadRequest, fmt.Errorf("header %s: %q: must be a decimal number", HeaderFence, text)
+	}
+	if err := fence.Check(f.Fence); err != nil {
+		return f, http.StatusBadRequest, fmt.Errorf("header %s: %w", HeaderFence, err)
 	}
 	return f, 0, nil
 }

@@ -87,9 +87,12 @@ func TestRequireAnswers(t *testing.T) {
 	}{
 		{"", "", 428, "must be set"},
 		{"a/b", "seven", 400, "seven"},
+		{"a/b", "0", 400, "fence 0: must be from 1 to 9007199254740991"},
+		{"a/b", "4611686018427387904", 400, "must be from 1 to 9007199254740991"},
+		{strings.Repeat("a", 101), "8", 400, "101 bytes"},
 		{"a/b", "8", 200, "a/b8 true"},
 		{"a/b", "8", 200, "a/b8 true"},
-		{"a/b", "7", 412, "with fence 8"},
+		{"a/b", "7", 412, "fence 8 has been seen"},
 		{"a/c", "7", 200, "a/c7 true"},
 	} {
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
@@ -177,4 +180,26 @@ func TestTheDrillSeesPastAFencedRequest(t *testing.T) {
 	}, func(ctx context.Context, run job.Run) error {
 		return post(ctx, http.DefaultTransport, server.URL+"/plain/"+run.Tick)
 	})
+}
+
+func TestAFenceThatNoRunCanHaveIsNotSent(t *testing.T) {
+	fencetest.Refuses(t, "RoundTrip", func(run job.Run) error {
+		return post(t.Context(), &fencehttp.Transport{Run: run}, "http://127.0.0.1:1/")
+	})
+}
+
+// Who reads the first of two, and who the last, would each check another one.
+func TestTwoFencesInOneRequestAreRefused(t *testing.T) {
+	handler := fencehttp.Require(fencehttp.NewMemory(), http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it is handled") }))
+	for _, twice := range []string{fencehttp.HeaderName, fencehttp.HeaderFence} {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", nil)
+		req.Header.Set(fencehttp.HeaderName, "a/b")
+		req.Header.Set(fencehttp.HeaderFence, "8")
+		req.Header.Add(twice, "9")
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, req)
+		if w.Code != http.StatusBadRequest {
+			t.Errorf("two of %s: got %d %q", twice, w.Code, w.Body)
+		}
+	}
 }

@@ -7,7 +7,8 @@
 //	}
 //	_, err := fenceredis.Do(ctx, eval, run, "{cleanup}:fence", "SET", "{cleanup}:cursor", cursor)
 //
-// The newest fence is kept under a key of its own, which must never expire or be evicted.
+// The newest fence is kept under a key of its own, which must never expire or be evicted. Each
+// job needs another: fences of different jobs say nothing about each other.
 //
 //   - Protected: every command sent with Do or Run under the same fence key, from the moment
 //     a newer run has sent one (Raise, before anything else, makes that the new run's
@@ -25,6 +26,7 @@ import (
 	"fmt"
 
 	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/internal/fence"
 	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
@@ -52,6 +54,9 @@ func Do(ctx context.Context, eval Eval, run job.Run, fenceKey, command, key stri
 // and ARGV begin at 2: the first of each are the fence's. A script that fails in the middle
 // keeps what it has written so far, as always in Redis.
 func Run(ctx context.Context, eval Eval, run job.Run, fenceKey, script string, keys []string, args ...any) (any, error) {
+	if err := fence.Check(run.Fence); err != nil {
+		return nil, fmt.Errorf("fenced script: %w", err)
+	}
 	step.At(ctx)
 	defer step.At(ctx)
 	answer, err := eval(ctx, check+script, append([]string{fenceKey}, keys...), append([]any{run.Fence}, args...)...)

@@ -101,3 +101,7 @@ func TestTheDrillSeesPastAFencedCommand(t *testing.T) {
 		State: func(ctx context.Context) (any, error) { return rdb.LRange(ctx, logKey(0), 0, -1).Result() },
 	}, func(ctx context.Context, run job.Run) error { return rdb.RPush(ctx, logKey(0), run.Fence).Err() })
 }
+
+func TestAFenceThatNoRunCanHaveIsNotWritten(t *testing.T) {
+	fencetest.Refuses(t, "Raise", func(run job.Run) error { return fenceredis.Raise(t.Context(), nil, run, fenceKey(0)) })
+}

@@ -13,6 +13,8 @@
 //   - Not protected: objects that the newer run has not put yet, writes that do not go through
 //     Put, multipart uploads and copies. A bucket policy can refuse puts without a condition
 //     (s3:if-match, s3:if-none-match).
+//   - For one job: fences of different jobs say nothing about each other, so a second job that
+//     puts the object may be shut out of it.
 //   - A replica in another Region checks conditions where the write arrives: write in one.
 //
 // Needs s3:GetObject and s3:PutObject on the object, and s3:ListBucket on the bucket: without
@@ -27,6 +29,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -34,6 +37,7 @@ import (
 	"github.com/aws/smithy-go"
 
 	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/internal/fence"
 	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
@@ -52,19 +56,31 @@ type API interface {
 }
 
 // Put puts an object unless a newer run has: then it returns a *job.FencedError. The body
-// must be an io.Seeker, for it may be sent more than once; IfMatch and IfNoneMatch must not be
-// set. The input is not changed. It costs one HEAD request more than a plain put.
+// must be an io.Seeker, for it may be sent more than once, each time from where it stood;
+// IfMatch and IfNoneMatch must not be set. Metadata called like the fence is replaced. The input is not changed. It costs one HEAD request more than a plain put.
 func Put(ctx context.Context, api API, run job.Run, in *s3.PutObjectInput, options ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
 	body, ok := in.Body.(io.Seeker)
 	if in.Body != nil && !ok || in.IfMatch != nil || in.IfNoneMatch != nil {
 		return nil, errors.New("fenced put: Body must be an io.Seeker, IfMatch and IfNoneMatch must not be set")
+	}
+	if err := fence.Check(run.Fence); err != nil {
+		return nil, fmt.Errorf("fenced put: %w", err)
 	}
 	own := *in
 	own.Metadata = maps.Clone(in.Metadata)
 	if own.Metadata == nil {
 		own.Metadata = map[string]string{}
 	}
+	// Names differ by more than their case: of two such headers S3 gets one, either.
+	maps.DeleteFunc(own.Metadata, func(name, _ string) bool { return strings.EqualFold(name, Metadata) })
 	own.Metadata[Metadata] = strconv.FormatInt(run.Fence, 10)
+	var start int64
+	if body != nil {
+		var err error
+		if start, err = body.Seek(0, io.SeekCurrent); err != nil {
+			return nil, fmt.Errorf("fenced put: find where the body stands: %w", err)
+		}
+	}
 	step.At(ctx)
 	defer step.At(ctx)
 	for attempt := 1; ; attempt++ {
@@ -77,7 +93,7 @@ func Put(ctx context.Context, api API, run job.Run, in *s3.PutObjectInput, optio
 			own.IfNoneMatch = aws.String("*")
 		}
 		if body != nil {
-			if _, err := body.Seek(0, io.SeekStart); err != nil {
+			if _, err := body.Seek(start, io.SeekStart); err != nil {
 				return nil, fmt.Errorf("fenced put: rewind body: %w", err)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
+	"github.com/aws/smithy-go"
 
 	"github.com/cronfence/cronfence/internal/rig"
 	"github.com/cronfence/cronfence/pkg/job"
@@ -197,4 +198,68 @@ func TestTheDrillSeesPastAFencedPut(t *testing.T) {
 		_, err := client.PutObject(ctx, input(run))
 		return err
 	})
+}
+
+func TestAFenceThatNoRunCanHaveIsNotWritten(t *testing.T) {
+	fencetest.Refuses(t, "Put", func(run job.Run) error {
+		_, err := fences3.Put(t.Context(), nil, run, &s3.PutObjectInput{})
+		return err
+	})
+}
+
+// Headers know no case: the author's would stand in the fence's place every second time.
+func TestMetadataCalledLikeTheFenceIsReplaced(t *testing.T) {
+	spy := &putSpy{}
+	in := &s3.PutObjectInput{Metadata: map[string]string{"Cronfence-Fence": "99", "CRONFENCE-FENCE": "98", "owner": "ops"}}
+	if _, err := fences3.Put(t.Context(), spy, fencetest.NewRun(0, 1), in); err != nil {
+		t.Fatal(err)
+	}
+	if got := spy.puts[0].metadata; len(got) != 2 || got[fences3.Metadata] != strconv.FormatInt(fencetest.Fence(1), 10) {
+		t.Errorf("sent with %v", got)
+	}
+}
+
+func TestABodyIsSentFromWhereItStoodEachTime(t *testing.T) {
+	body := strings.NewReader("HEADERbody")
+	if _, err := body.Seek(int64(len("HEADER")), io.SeekStart); err != nil {
+		t.Fatal(err)
+	}
+	spy := &putSpy{changed: 1}
+	if _, err := fences3.Put(t.Context(), spy, fencetest.NewRun(0, 1), &s3.PutObjectInput{Body: body}); err != nil {
+		t.Fatal(err)
+	}
+	if len(spy.puts) != 2 || spy.puts[0].body != "body" || spy.puts[1].body != "body" {
+		t.Errorf("sent %+v: want the body twice", spy.puts)
+	}
+}
+
+// putSpy notes what is put; the first puts find that the object has changed.
+type putSpy struct {
+	changed int
+	puts    []sent
+}
+
+type sent struct {
+	body     string
+	metadata map[string]string
+}
+
+func (s *putSpy) HeadObject(context.Context, *s3.HeadObjectInput, ...func(*s3.Options)) (*s3.HeadObjectOutput, error) {
+	return nil, &types.NotFound{}
+}
+
+func (s *putSpy) PutObject(_ context.Context, in *s3.PutObjectInput, _ ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
+	p := sent{metadata: in.Metadata}
+	if in.Body != nil {
+		body, err := io.ReadAll(in.Body)
+		if err != nil {
+			return nil, err
+		}
+		p.body = string(body)
+	}
+	s.puts = append(s.puts, p)
+	if s.changed--; s.changed >= 0 {
+		return nil, &smithy.GenericAPIError{Code: "PreconditionFailed"}
+	}
+	return &s3.PutObjectOutput{}, nil
 }

@@ -41,5 +41,5 @@ func Example() {
 	fmt.Println(err, errors.Is(err, job.ErrFenced))
 	// Output:
 	// <nil>
-	// write with fence 7 refused: a newer run has written here, with fence 8 true
+	// write with fence 7 refused: fence 8 has been seen here true
 }

@@ -26,8 +26,9 @@
 //
 // Exec executes it and says what became of it. It costs nothing and protects that row, from
 // the moment a newer run has written it: not before, and no row that the newer run does not
-// touch. A row that the statement inserts or deletes has no such memory. The column must have a
-// default: where the fence is NULL every run is refused, the first one too.
+// touch. A row that the statement inserts or deletes has no such memory. It is for one job:
+// fences of different jobs say nothing about each other, and a second one that writes the row
+// may be shut out of it; Tx keeps jobs apart. The column must have a default: where the fence is NULL every run is refused, the first one too.
 package fencesql
 
 import (
@@ -37,6 +38,7 @@ import (
 	"fmt"
 
 	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/internal/fence"
 	"github.com/cronfence/cronfence/pkg/job/internal/step"
 )
 
@@ -117,6 +119,9 @@ func Check(ctx context.Context, tx *sql.Tx, d Dialect, run job.Run) error {
 }
 
 func check(ctx context.Context, tx *sql.Tx, d Dialect, run job.Run) error {
+	if err := fence.Check(run.Fence); err != nil {
+		return err
+	}
 	var seen int64
 	var err error
 	switch d {
@@ -175,6 +180,9 @@ type Execer interface {
 // as it should be counts as not changed. Where db is a transaction the work calls job.Point
 // once that has ended, for the drill of package jobtest.
 func Exec(ctx context.Context, db Execer, run job.Run, query string, args ...any) error {
+	if err := fence.Check(run.Fence); err != nil {
+		return fmt.Errorf("fenced statement: %w", err)
+	}
 	if _, open := db.(*sql.Tx); open { // held here, a run would keep the other one waiting for its locks
 		step.Owe(ctx, "fencesql.Exec in a transaction")
 	} else {
@@ -190,7 +198,7 @@ func Exec(ctx context.Context, db Execer, run job.Run, query string, args ...any
 		return fmt.Errorf("count the rows of a fenced statement: %w", err)
 	}
 	if n == 0 {
-		return &job.FencedError{Fence: run.Fence}
+		return &job.FencedError{Fence: run.Fence, Why: "no row was changed: a newer run has written it, it is not there, or its fence is NULL"}
 	}
 	return nil
 }

@@ -235,3 +235,38 @@ func TestATransactionWhoseWorkDoesNotReturnIsRolledBack(t *testing.T) {
 		}
 	})
 }
+
+func TestAFenceThatNoRunCanHaveIsNotWritten(t *testing.T) {
+	onEach(t, func(t *testing.T, d database, db *sql.DB) {
+		fencetest.Refuses(t, "Raise", func(run job.Run) error { return fencesql.Raise(t.Context(), db, d.dialect, run) })
+		fencetest.Refuses(t, "Exec", func(run job.Run) error { return fencesql.Exec(t.Context(), nil, run, "UPDATE") })
+		var fences int
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM "+fencesql.Table).Scan(&fences); err != nil || fences != 0 {
+			t.Errorf("%d fences, %v: want none", fences, err)
+		}
+	})
+}
+
+// The row's fence has no default: no run is ever let in, and must not be told that another was.
+func TestARefusalByARowSaysWhatItMayBe(t *testing.T) {
+	onEach(t, func(t *testing.T, d database, db *sql.DB) {
+		err := fencesql.Exec(t.Context(), db, fencetest.NewRun(0, 1), d.q("UPDATE account SET fence = $1 WHERE place = $2 AND fence <= $3"), fencetest.Fence(1), 1, fencetest.Fence(1))
+		if !errors.Is(err, job.ErrFenced) || !strings.Contains(err.Error(), "it is not there, or its fence is NULL") {
+			t.Errorf("%v: want all that it may be", err)
+		}
+	})
+}
+
+// Fences of different jobs say nothing about each other; Tx keeps them apart.
+func TestJobsOfOneDatabaseDoNotShutEachOtherOut(t *testing.T) {
+	onEach(t, func(t *testing.T, d database, db *sql.DB) {
+		newest := fencetest.NewRun(0, 3)
+		otherJob, otherScheduler := fencetest.NewRun(1, 1), fencetest.NewRun(0, 1)
+		otherScheduler.Scheduler = "bank"
+		for _, run := range []job.Run{newest, otherJob, otherScheduler, newest} {
+			if err := fencesql.Raise(t.Context(), db, d.dialect, run); err != nil {
+				t.Errorf("%s: %v", run.Name(), err)
+			}
+		}
+	})
+}

@@ -25,6 +25,7 @@ import (
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/job"
+	"github.com/cronfence/cronfence/pkg/job/internal/fence"
 )
 
 // MaxText is how much of a note is kept, in bytes.
@@ -59,11 +60,14 @@ type Writer interface {
 }
 
 // Put writes a note of the run's tick, or replaces it: one write unit. The name matches
-// [A-Za-z0-9][A-Za-z0-9_.-]{0,47}; of the text the first MaxText bytes are kept, for as long
-// as the ledger keeps the tick. It returns a *job.FencedError if a newer attempt wrote it.
+// [A-Za-z0-9][A-Za-z0-9_.-]{0,47}; of the text the first MaxText bytes are kept, for 90
+// days: the ledger's own default, also where the scheduler's Retention is another. It returns a *job.FencedError if a newer attempt wrote it.
 func Put(ctx context.Context, client Writer, run job.Run, name, text string, now time.Time) error {
 	if !noteName.MatchString(name) {
 		return fmt.Errorf("note name %q: must match %s", name, noteName)
+	}
+	if err := fence.Check(run.Fence); err != nil {
+		return fmt.Errorf("write note %q: %w", name, err)
 	}
 	item, err := attributevalue.MarshalMap(record{
 		PK: schema.NotePK(run.Job), SK: schema.NoteSK(run.Tick, name),
@@ -80,7 +84,7 @@ func Put(ctx context.Context, client Writer, run job.Run, name, text string, now
 		ExpressionAttributeValues: map[string]types.AttributeValue{":fence": item["fence"]},
 	})
 	if failed := new(types.ConditionalCheckFailedException); errors.As(err, &failed) {
-		return &job.FencedError{Fence: run.Fence}
+		return &job.FencedError{Fence: run.Fence, Why: fmt.Sprintf("a newer attempt has written note %q", name)}
 	}
 	if err != nil {
 		return fmt.Errorf("write note %q: %w", name, err)

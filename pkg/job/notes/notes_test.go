@@ -88,3 +88,7 @@ func ExamplePut() {
 	}
 	_ = work
 }
+
+func TestAFenceThatNoRunCanHaveIsNotWritten(t *testing.T) {
+	fencetest.Refuses(t, "Put", func(run job.Run) error { return notes.Put(t.Context(), nil, run, "page", "1", now) })
+}

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,6 +120,19 @@ func LetsThrough(t *testing.T, n int, p Place) {
 
 // Fence is the fence of the run of that rank, 1 being the oldest.
 func Fence(rank int64) int64 { return 1_796_046_370_000 + rank }
+
+// Refuses fails the test unless write returns an error that names the fence, for each number
+// that is none. It must do nothing else before.
+func Refuses(t *testing.T, name string, write func(run job.Run) error) {
+	t.Helper()
+	for _, n := range []int64{-1, 0, 1 << 53, 1 << 62} {
+		run := NewRun(0, 1)
+		run.Fence = n
+		if err := write(run); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("fence %d: must be from 1 to 9007199254740991", n)) {
+			t.Errorf("%s with fence %d: %v: want it refused", name, n, err)
+		}
+	}
+}
 
 // NewRun is the run of that rank at place n.
 func NewRun(n int, rank int64) job.Run {
