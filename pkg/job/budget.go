@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 )
@@ -15,6 +16,8 @@ const BudgetShare = 0.8
 // after the run began, or, where that is earlier or there is no interval, 80 % of the way to
 // the run's deadline. A run that began late by more than a fifth of its interval may still
 // meet its next tick, which the job's overlap policy then decides on.
+//
+// A nil Budget has no end, so that a test may call the work with a Run of its own.
 //
 // It is counted on the wall clock, which goes on while a process is paused. It is safe for
 // concurrent use.
@@ -48,6 +51,9 @@ func wall(now func() time.Time) time.Time { return now().Round(0) }
 // It is false once ctx is done, or when the longest piece so far no longer fits into what is
 // left. Of pieces that are worked on side by side it sees the distance, not the length.
 func (b *Budget) More(ctx context.Context) bool {
+	if b == nil {
+		return ctx.Err() == nil
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := wall(b.now)
@@ -59,13 +65,29 @@ func (b *Budget) More(ctx context.Context) bool {
 	return ctx.Err() == nil && left > 0 && left >= b.longest
 }
 
+// endless is what is left of a nil Budget.
+const endless = time.Duration(math.MaxInt64)
+
 // Left is how much of the budget is left, never below 0.
-func (b *Budget) Left() time.Duration { return max(0, b.end.Sub(wall(b.now))) }
+func (b *Budget) Left() time.Duration {
+	if b == nil {
+		return endless
+	}
+	return max(0, b.end.Sub(wall(b.now)))
+}
 
 // Total is the whole budget, from the run's beginning.
-func (b *Budget) Total() time.Duration { return b.end.Sub(b.began) }
+func (b *Budget) Total() time.Duration {
+	if b == nil {
+		return endless
+	}
+	return b.end.Sub(b.began)
+}
 
 // String says how much is left: "1m30s of 12m0s left".
 func (b *Budget) String() string {
+	if b == nil {
+		return "no budget"
+	}
 	return fmt.Sprintf("%v of %v left", b.Left().Round(time.Millisecond), b.Total().Round(time.Millisecond))
 }

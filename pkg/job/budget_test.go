@@ -82,3 +82,16 @@ func TestALambdasOwnTimeoutBoundsTheBudget(t *testing.T) {
 		})
 	})
 }
+
+// As in an author's unit test of the work alone.
+func TestARunWithoutABudgetWorksUntilItsContextIsDone(t *testing.T) {
+	var run job.Run
+	ctx, cancel := context.WithCancel(t.Context())
+	if !run.Budget.More(ctx) || run.Budget.Left() < 1000*time.Hour || run.Budget.Total() < 1000*time.Hour || run.Budget.String() != "no budget" {
+		t.Errorf("%v", run.Budget)
+	}
+	cancel()
+	if run.Budget.More(ctx) {
+		t.Error("more work after the end of the context")
+	}
+}

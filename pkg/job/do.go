@@ -32,15 +32,15 @@ type Option func(*session)
 // Default: nobody looks at the guard.
 func WithGuard(g Guard) Option { return func(s *session) { s.guard = g } }
 
-// WithPoll sets how often the guard is read. Default: 10 s, 8,640 reads a day.
+// WithPoll sets how often the guard is read; 0 and less is an error of Do's. Default: 10 s, 8,640 reads a day.
 func WithPoll(d time.Duration) Option { return func(s *session) { s.poll = d } }
 
 // WithTokens answers the run's task token: heartbeats while the work goes on, then success
-// or failure. Default: nobody answers it.
+// or failure, also when the work panics. Default: nobody answers it.
 func WithTokens(t Tokens) Option { return func(s *session) { s.tokens = t } }
 
 // WithBeat sets how often a task token's heartbeat is sent; the task's own HeartbeatSeconds
-// must be well above. Default: 30 s.
+// must be well above; 0 and less is an error of Do's. Default: 30 s.
 func WithBeat(d time.Duration) Option { return func(s *session) { s.beat = d } }
 
 // WithClock puts another clock in the place of the machine's.
@@ -56,7 +56,8 @@ const (
 
 // Handler returns the handler of a Go Lambda function, for lambda.Start. The error of a run
 // that was stopped, lost its guard or had its time carries the name by which the state
-// machine knows that: such a run is Replaced, LeaseLost or TimedOut, not Failed.
+// machine knows that: such a run is Replaced, LeaseLost or TimedOut, not Failed. Of an error's
+// text 16 KB are kept.
 func Handler(work Work, options ...Option) func(context.Context, json.RawMessage) error {
 	return func(ctx context.Context, object json.RawMessage) error {
 		run, err := Parse(object)
@@ -84,10 +85,17 @@ func Do(ctx context.Context, run Run, work Work, options ...Option) error {
 		deadline = own
 	}
 	run.Budget = newBudget(run, deadline, s.clock.Now)
+	returned := false
+	defer func() {
+		if !returned { // unanswered, the task would wait until its heartbeat is missed
+			_ = s.answer(ctx, errNoReturn)
+		}
+	}()
 	err := s.begin(ctx)
 	if err == nil {
 		err = s.work(ctx, run, work)
 	}
+	returned = true
 	return s.answer(ctx, err)
 }
 
@@ -104,8 +112,12 @@ type session struct {
 	trusted time.Time // the lease last seen; only begin and watch touch it
 }
 
-// begin refuses a run that is over before it began: delivered late, or woken up late.
+// begin refuses options that make no sense, and a run that is over before it began: delivered
+// late, or woken up late.
 func (s *session) begin(ctx context.Context) error {
+	if s.poll <= 0 || s.beat <= 0 {
+		return fmt.Errorf("WithPoll %v, WithBeat %v: both must be longer than 0", s.poll, s.beat)
+	}
 	if !wall(s.clock.Now).Before(s.run.Deadline) {
 		return ErrDeadline
 	}
@@ -120,7 +132,6 @@ func (s *session) begin(ctx context.Context) error {
 // that was asked to stop and takes its time still needs its heartbeats.
 func (s *session) work(ctx context.Context, run Run, work Work) error {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
 	var wg sync.WaitGroup
 	wg.Go(func() { s.keepTime(watching) })
 	if s.guard != nil {
@@ -129,9 +140,11 @@ func (s *session) work(ctx context.Context, run Run, work Work) error {
 	if s.tokens != nil && run.Token != "" {
 		wg.Go(func() { s.beats(watching) })
 	}
-	err := work(ctx, run)
-	stop()
-	wg.Wait()
+	err := func() error {
+		defer wg.Wait()
+		defer stop() // also when the work does not return
+		return work(ctx, run)
+	}()
 	if cause := context.Cause(ctx); err != nil && errorName(cause) != "" && !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", cause, err)
 	}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
 
@@ -195,5 +197,35 @@ func TestAHandlersErrorTellsTheStateMachineHowTheRunEnded(t *testing.T) {
 	}
 	if err := job.Handler(untilDone)(t.Context(), json.RawMessage(`{}`)); err == nil {
 		t.Error("no run object: want an error")
+	}
+}
+
+func TestATimeThatWouldLookAllTheTimeIsRefused(t *testing.T) {
+	work := func(context.Context, job.Run) error { t.Error("it works"); return nil }
+	for says, option := range map[string]job.Option{"WithPoll 0s": job.WithPoll(0), "WithBeat -1s": job.WithBeat(-time.Second)} {
+		if err := job.Do(t.Context(), newRun(), work, option); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v: want an error that says %q", err, says)
+		}
+	}
+}
+
+type diskError struct{ text string }
+
+func (e *diskError) Error() string { return e.text }
+
+// Beyond what Step Functions keeps, the name would be lost with the text.
+func TestAHandlersLongErrorIsCutAndKeepsItsName(t *testing.T) {
+	input := json.RawMessage(fmt.Sprintf(`{"job":"j","tick":"t","run":"r","fence":7,"deadline":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)))
+	long := strings.Repeat("é", 1<<19)
+	for want, work := range map[string]error{
+		schema.ErrorLeaseLost: fmt.Errorf("%s: %w", long, job.ErrFenced),
+		"diskError":           &diskError{long},
+		"Own":                 messages.InvokeResponse_Error{Type: "Own", Message: long},
+	} {
+		err := job.Handler(func(context.Context, job.Run) error { return work })(t.Context(), input)
+		e, ok := err.(messages.InvokeResponse_Error) //nolint:errorlint // the Lambda runtime looks for exactly this
+		if !ok || e.Type != want || len(e.Message) != 16<<10 || !utf8.ValidString(e.Message) {
+			t.Errorf("got %T, %.60v: want type %s and 16 KB", err, err, want)
+		}
 	}
 }

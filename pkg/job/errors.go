@@ -1,8 +1,10 @@
 package job
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambda/messages"
@@ -73,11 +75,32 @@ func errorName(err error) string {
 	return ""
 }
 
+// maxMessage is how much of an error a Lambda function returns, in bytes: Step Functions keeps
+// 32 KB of it as JSON.
+const maxMessage = 16 << 10
+
 // named gives err the form that keeps its name through the Lambda runtime: a plain value,
 // for a pointer or a wrapped error would be named after its Go type.
 func named(err error) error {
-	if name := errorName(err); name != "" {
-		return messages.InvokeResponse_Error{Type: name, Message: err.Error()}
+	if err == nil {
+		return nil
 	}
-	return err
+	if own, ok := err.(messages.InvokeResponse_Error); ok { //nolint:errorlint // the runtime looks at the value itself
+		own.Message = cut(own.Message, maxMessage)
+		return own
+	}
+	name, message := errorName(err), err.Error()
+	if name == "" && len(message) <= maxMessage {
+		return err
+	}
+	return messages.InvokeResponse_Error{Type: cmp.Or(name, typeName(err)), Message: cut(message, maxMessage)}
+}
+
+// typeName is what the Lambda runtime calls an error that says nothing else.
+func typeName(err error) string {
+	t := reflect.TypeOf(err)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
 }

@@ -30,7 +30,7 @@ type Run struct {
 	Interval time.Duration   // from this tick to the next; 0 when there is none
 	Payload  json.RawMessage // the job's own; null when it has none
 	Token    string          // task token; empty unless the task waits for one
-	// Budget bounds the run's work. Do sets it.
+	// Budget bounds the run's work. Do sets it; nil has no end.
 	Budget *Budget
 }
 

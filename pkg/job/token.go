@@ -25,6 +25,9 @@ var ErrTokenGone = errors.New("the task no longer waits for its token")
 // ErrorFailed is the error name of a worker's run that failed by itself.
 const ErrorFailed = "JobFailed"
 
+// errNoReturn is answered for work that panicked or left its goroutine.
+var errNoReturn = errors.New("the work did not return: it panicked, or left its goroutine (runtime.Goexit)")
+
 // answerTimeout bounds the last answer, which is sent after the run's context may have ended.
 const answerTimeout = 30 * time.Second
 
@@ -68,7 +71,7 @@ func (s *session) answer(ctx context.Context, err error) error {
 	if name == "" {
 		name = ErrorFailed
 	}
-	if sent := s.tokens.Failure(ctx, s.run.Token, name, cut(err.Error())); sent != nil && !errors.Is(sent, ErrTokenGone) {
+	if sent := s.tokens.Failure(ctx, s.run.Token, name, cut(err.Error(), maxCause)); sent != nil && !errors.Is(sent, ErrTokenGone) {
 		return errors.Join(err, fmt.Errorf("answer task token: %w", sent))
 	}
 	return err
@@ -77,9 +80,9 @@ func (s *session) answer(ctx context.Context, err error) error {
 // maxCause is how much of a cause a ledger row keeps, in bytes; Step Functions takes 32 KB.
 const maxCause = 1024
 
-func cut(cause string) string {
-	if len(cause) <= maxCause {
-		return cause
+func cut(text string, size int) string {
+	if len(text) <= size {
+		return text
 	}
-	return strings.ToValidUTF8(cause[:maxCause], "")
+	return strings.ToValidUTF8(text[:size], "")
 }

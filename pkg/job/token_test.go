@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,5 +111,30 @@ func takes(d time.Duration) job.Work {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+func TestATokenIsAnsweredAlsoWhenTheWorkDoesNotReturn(t *testing.T) {
+	for name, leave := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &tokens{}
+				run := newRun()
+				run.Token = "T"
+				var recovered any
+				var wg sync.WaitGroup
+				wg.Go(func() {
+					defer func() { recovered = recover() }()
+					_ = job.Do(t.Context(), run, func(context.Context, job.Run) error { leave(); return nil }, job.WithTokens(s))
+				})
+				wg.Wait()
+				if len(s.log) != 1 || !strings.HasPrefix(s.log[0], "T JobFailed the work did not return") {
+					t.Errorf("%q: want one answer", s.log)
+				}
+				if name == "panic" && recovered != "boom" {
+					t.Errorf("%v: want the panic to go on", recovered)
+				}
+			})
+		})
 	}
 }
