@@ -56,8 +56,10 @@ type API interface {
 }
 
 // Put puts an object unless a newer run has: then it returns a *job.FencedError. The body
-// must be an io.Seeker, for it may be sent more than once, each time from where it stood;
-// IfMatch and IfNoneMatch must not be set. Metadata called like the fence is replaced. The input is not changed. It costs one HEAD request more than a plain put.
+// must be an io.Seeker, for it may be sent more than once, each time from where it stood, and
+// stands there again in the end; IfMatch and IfNoneMatch must not be set. Metadata called like
+// the fence is replaced. The input is not changed. It costs one HEAD request more than a plain
+// put.
 func Put(ctx context.Context, api API, run job.Run, in *s3.PutObjectInput, options ...func(*s3.Options)) (*s3.PutObjectOutput, error) {
 	body, ok := in.Body.(io.Seeker)
 	if in.Body != nil && !ok || in.IfMatch != nil || in.IfNoneMatch != nil {
@@ -80,6 +82,7 @@ func Put(ctx context.Context, api API, run job.Run, in *s3.PutObjectInput, optio
 		if start, err = body.Seek(0, io.SeekCurrent); err != nil {
 			return nil, fmt.Errorf("fenced put: find where the body stands: %w", err)
 		}
+		defer func() { _, _ = body.Seek(start, io.SeekStart) }() // so that the same input can be put again
 	}
 	step.At(ctx)
 	defer step.At(ctx)
