@@ -13,6 +13,7 @@ import (
 
 	"github.com/cronfence/cronfence/internal/rig"
 	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
 
@@ -143,7 +144,7 @@ func (x *trial) sweepAlone() {
 	x.t.Helper()
 	x.missed = true // a death before the claim leaves nothing but a tick that never came
 	now := time.Now()
-	x.sweep(now)
+	x.sweep(now.Add(schema.Sweep)) // when a sender that lives would have sent
 	x.note()
 	x.endRuns()
 	x.sweep(now.Add(longAgo))
