@@ -1,5 +1,6 @@
-# Source it: . localstack/env.sh [ministack|localstack]. Points the AWS SDKs, the CDK and cronfence at
-# the emulator, and away from AWS: the keys are nobody's.
+# shellcheck shell=bash
+# Source it in bash: . localstack/env.sh [ministack|localstack]. Points the AWS SDKs, the CDK and
+# cronfence at the emulator, and away from AWS: the keys are nobody's.
 emulator=${1:-ministack}
 export AWS_ENDPOINT_URL=http://127.0.0.1:4566 AWS_REGION=eu-west-1 AWS_DEFAULT_REGION=eu-west-1
 export AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_CONFIG_FILE=/dev/null AWS_SHARED_CREDENTIALS_FILE=/dev/null

@@ -36,8 +36,8 @@ func MotoSteps(t testing.TB) Cloud {
 	return cloud(t, motoSteps, "moto")
 }
 
-// Ministack returns a way to the package's ministack: slower, but it also runs Lambda
-// functions and fires schedules.
+// Ministack returns a way to the package's ministack: slower, but it also deploys stacks and
+// runs their Lambda functions and state machines. It fires no schedules: see package ticker.
 func Ministack(t testing.TB) Cloud {
 	t.Helper()
 	return cloud(t, ministack, "ministack")

@@ -37,6 +37,7 @@ def end_with_parent():
 
 
 def listen(port):
+    os.setsid()  # outlives the shell that starts it, and leads the group that ends with it
     listener = socket.create_server(("127.0.0.1", port))
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # connections inherit it
     opened = listener.detach()
