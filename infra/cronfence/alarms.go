@@ -59,8 +59,8 @@ const (
 
 // AlarmProps are the props of an alarm that is added to a job.
 type AlarmProps struct {
-	// Threshold has the meaning of the field of [JobAlarms] and its default: seconds for an
-	// overdue alarm, a count for failed and skip alarms, a ratio.
+	// Threshold is what the field of [JobAlarms] is: seconds for an overdue alarm, a count for
+	// failed and skip alarms, a ratio. Default: that field's.
 	Threshold float64
 	// Topic is told when the alarm goes off. Default: the job's page topic for overdue and
 	// failed alarms, its notice topic for the others.
@@ -99,31 +99,24 @@ func (j *Job) newAlarms(a JobAlarms, disabled bool) {
 // seconds, beside the one that the job has by default. Missing data sets it off: the gauge
 // comes from the sentinel, which runs when the job does not.
 func (j *Job) AddOverdueAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
-	return j.overdue(id, id, added(props))
+	return j.overdue(id, id, j.added(id, kindOverdue, props))
 }
 
 // AddFailedAlarm adds an alarm for so many failed runs in a row. It stays until a run
 // succeeds: missing data changes nothing.
 func (j *Job) AddFailedAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
-	return j.failed(id, id, added(props))
+	return j.failed(id, id, j.added(id, kindFailed, props))
 }
 
 // AddRatioAlarm adds an alarm for runs that take so much of the job's interval or more, while
 // they run or at their end.
 func (j *Job) AddRatioAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
-	return j.ratio(id, id, added(props))
+	return j.ratio(id, id, j.added(id, kindRatio, props))
 }
 
 // AddSkipAlarm adds an alarm for so many skipped ticks in a row.
 func (j *Job) AddSkipAlarm(id string, props *AlarmProps) awscloudwatch.Alarm {
-	return j.skips(id, id, added(props))
-}
-
-func added(props *AlarmProps) AlarmProps {
-	if props == nil {
-		return AlarmProps{}
-	}
-	return *props
+	return j.skips(id, id, j.added(id, kindSkips, props))
 }
 
 func (j *Job) overdue(id, name string, p AlarmProps) awscloudwatch.Alarm {
@@ -212,21 +205,4 @@ func orNumber(n, byDefault float64) float64 {
 		return byDefault
 	}
 	return n
-}
-
-func (a JobAlarms) check(bad *problems) {
-	if a.OverdueBy < 0 || a.OverdueBy%time.Second != 0 {
-		bad.addf("alarms: overdue by %v: must be whole seconds, 0 or more", a.OverdueBy)
-	}
-	if a.Ratio < 0 || a.Ratio > 1000 { // NaN never comes: CloudFormation has no way to write it
-		bad.addf("alarms: ratio %v: must be above 0 and at most 1000, or 0 for %v", a.Ratio, defaultRatio)
-	}
-	for _, n := range []struct {
-		name           string
-		got, byDefault int
-	}{{"failures", a.Failures, defaultFailures}, {"skips", a.Skips, defaultSkips}} {
-		if n.got < 0 || n.got > maxInRow {
-			bad.addf("alarms: %s %d: must be 1 to %d in a row, or 0 for %d", n.name, n.got, maxInRow, n.byDefault)
-		}
-	}
 }

@@ -124,6 +124,7 @@ func NewJob(scope constructs.Construct, id string, props *JobProps) *Job {
 	spec, payload, bad := props.settle(j, j.name)
 	if props.Scheduler != nil {
 		bad.add(props.Scheduler.register(j.name, path))
+		bad.add(props.Scheduler.checkPlace(j))
 	}
 	bad.check(path)
 	j.spec = spec
@@ -165,11 +166,13 @@ func (j *Job) newMachine(props *JobProps, payload []byte) {
 	if isChain {
 		text = chain.fill(text)
 	}
+	role := s.runRole(j)
+	role.limit.machines += len(text)
 	j.machine = awsstepfunctions.NewStateMachine(j, jsii.String("Machine"), &awsstepfunctions.StateMachineProps{
 		StateMachineName: jsii.String(schema.MachineName(s.name, j.name)),
 		StateMachineType: awsstepfunctions.StateMachineType_STANDARD,
 		DefinitionBody:   awsstepfunctions.DefinitionBody_FromString(&text),
-		Role:             s.runRole(j).grant(props.Target.grants(j)),
+		Role:             role.grant(props.Target.grants(j)),
 	})
 	if isChain {
 		chain.bind(j.machine)

@@ -1,40 +1,77 @@
 package cronfence
 
 import (
-	"fmt"
+	"bytes"
+	"encoding/json"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/constructs-go/constructs/v10"
+	"github.com/aws/jsii-runtime-go"
 )
 
-// maxResources is CloudFormation's limit of a stack.
-const maxResources = 500
+// CloudFormation's limits of a stack and of its template.
+const (
+	maxResources = 500
+	maxTemplate  = 1_000_000 // bytes
+)
+
+// noIndentation is the CDK's own flag for templates without white space.
+const noIndentation = "@aws-cdk/core:suppressTemplateIndentation"
+
+// crowded is how many resources, and bytes of machines, a stack has before its template is
+// measured, which takes its time: no template of fewer comes near the limit by jobs.
+const (
+	crowdedResources = 300
+	crowdedMachines  = 200_000
+)
 
 // stackLimit refuses a stack of jobs that CloudFormation would refuse, and says what to do.
 // The CDK's own refusal comes after the constructs' and only counts.
-type stackLimit struct{ stack awscdk.Stack }
+type stackLimit struct {
+	stack    awscdk.Stack
+	machines int // bytes of their definitions
+}
 
 // Validate is called by the CDK at synth.
 func (l *stackLimit) Validate() *[]*string {
-	resources := []constructs.IConstruct{}
+	resources := []awscdk.CfnResource{}
 	for _, c := range *l.stack.Node().FindAll("") {
-		if *awscdk.CfnResource_IsCfnResource(c) {
-			resources = append(resources, c)
+		if r, ok := c.(awscdk.CfnResource); ok {
+			resources = append(resources, r)
 		}
 	}
-	if len(resources) <= maxResources { // asking each for its stack takes its time
+	if len(resources) <= crowdedResources && l.machines <= crowdedMachines {
 		return &[]*string{}
 	}
-	n, addr := 0, *l.stack.Node().Addr()
-	for _, c := range resources {
-		if *awscdk.Stack_Of(c).Node().Addr() == addr { // not those of nested stacks
+	n, size, addr := 0, 0, *l.stack.Node().Addr()
+	for _, r := range resources {
+		if *awscdk.Stack_Of(r).Node().Addr() == addr { // not those of nested stacks
 			n++
+			size += l.size(r)
 		}
 	}
-	if n <= maxResources {
-		return &[]*string{}
+	var problems []*string
+	if n > maxResources {
+		problems = append(problems, jsii.Sprintf("%d resources with the jobs of this stack: CloudFormation allows %d: a job with its four alarms is 6 and about 75 fit, "+
+			"so put the others into more stacks with NewJob and the same scheduler, or set SharedAlarms on the scheduler for 2 a job", n, maxResources))
 	}
-	text := fmt.Sprintf("%d resources with the jobs of this stack: CloudFormation allows %d: a job with its four alarms is 6 and about 75 fit, "+
-		"so put the others into more stacks with NewJob and the same scheduler, or set SharedAlarms on the scheduler for 2 a job", n, maxResources)
-	return &[]*string{&text}
+	if size > maxTemplate {
+		problems = append(problems, jsii.Sprintf("a template of about %d bytes with the jobs of this stack: CloudFormation takes %d: "+
+			"put jobs into more stacks with NewJob and the same scheduler, set \"%s\": true in the context of cdk.json, or make payloads shorter", size, maxTemplate, noIndentation))
+	}
+	return &problems
+}
+
+// size is about what a resource takes of the template.
+func (l *stackLimit) size(r awscdk.CfnResource) int {
+	const around = 150 // its id, type and dependencies
+	properties, err := json.Marshal(l.stack.Resolve(r.CfnProperties()))
+	if err != nil { // the CDK will say what it is
+		return around
+	}
+	if l.stack.Node().TryGetContext(jsii.String(noIndentation)) == true {
+		return len(properties) + around
+	}
+	var indented bytes.Buffer
+	_ = json.Indent(&indented, properties, "   ", " ") // what was encoded can be indented
+	return indented.Len() + around
 }

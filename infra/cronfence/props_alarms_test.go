@@ -1,6 +1,7 @@
 package cronfence_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func TestWrongAlarmProps(t *testing.T) {
 		"overdue by a part":    {func(p *props) { p.Alarms.OverdueBy = time.Millisecond }, "1ms", "whole seconds"},
 		"ratio below zero":     {func(p *props) { p.Alarms.Ratio = -0.1 }, "-0.1", "or 0 for 0.8"},
 		"ratio too high":       {func(p *props) { p.Alarms.Ratio = 1001 }, "1001", "at most 1000"},
+		"ratio no number":      {func(p *props) { p.Alarms.Ratio = math.NaN() }, "ratio NaN", "at most 1000"},
 		"failures below zero":  {func(p *props) { p.Alarms.Failures = -1 }, "failures -1", "1 to 60 in a row, or 0 for 1"},
 		"skips too many":       {func(p *props) { p.Alarms.Skips = 61 }, "skips 61", "1 to 60 in a row, or 0 for 3"},
 		"owner too long":       {func(p *props) { p.Owner = strings.Repeat("o", 129) }, "owner of 129 bytes", "at most 128"},
@@ -56,6 +58,33 @@ func TestWrongAlarmProps(t *testing.T) {
 			c.props.Name = "shop"
 			err := propsError(t, func() { cronfence.NewScheduler(stack, name, &c.props) })
 			for _, want := range []string{"Main/" + name, c.got, c.allowed} {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%v\ndoes not say %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestWrongAddedAlarms(t *testing.T) {
+	stack := newStack(t)
+	j := newScheduler(stack).AddJob("bills", &cronfence.JobProps{Schedule: schedule.Every(time.Hour), Target: cronfence.LambdaTarget(function(stack, "Work", time.Minute))})
+	for name, c := range map[string]struct {
+		add          func(p *cronfence.AlarmProps)
+		threshold    float64
+		got, allowed string
+	}{
+		"id of the job's own":      {func(p *cronfence.AlarmProps) { j.AddSkipAlarm("overdue", p) }, 0, `alarm "overdue"`, "none of"},
+		"id that is a path":        {func(p *cronfence.AlarmProps) { j.AddSkipAlarm("a/b", p) }, 0, `alarm "a/b"`, "must match"},
+		"overdue by no number":     {func(p *cronfence.AlarmProps) { j.AddOverdueAlarm("late", p) }, math.NaN(), "threshold NaN", "whole seconds"},
+		"overdue below zero":       {func(p *cronfence.AlarmProps) { j.AddOverdueAlarm("late", p) }, -1, "threshold -1", "0 to 3.1536e+07"},
+		"ratio without an end":     {func(p *cronfence.AlarmProps) { j.AddRatioAlarm("slow", p) }, math.Inf(1), "threshold +Inf", "at most 1000"},
+		"half a failure":           {func(p *cronfence.AlarmProps) { j.AddFailedAlarm("broken", p) }, 1.5, "threshold 1.5", "1 to 60 in a row"},
+		"more skips than are seen": {func(p *cronfence.AlarmProps) { j.AddSkipAlarm("held", p) }, 61, "threshold 61", "1 to 60 in a row"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := propsError(t, func() { c.add(&cronfence.AlarmProps{Threshold: c.threshold}) })
+			for _, want := range []string{"Main/Scheduler/Jobs/bills", c.got, c.allowed} {
 				if !strings.Contains(err.Error(), want) {
 					t.Errorf("%v\ndoes not say %q", err, want)
 				}

@@ -39,6 +39,7 @@ func (p permission) on(resources ...string) awsiam.PolicyStatement {
 type runRole struct {
 	role     awsiam.Role
 	stack    awscdk.Stack
+	limit    *stackLimit
 	policies []*rolePolicy
 	open     map[string]*openStatement // takes further resources, by its actions and conditions
 	given    map[string]bool           // what the role has already
@@ -61,7 +62,7 @@ func (s *Scheduler) runRole(scope constructs.Construct) *runRole {
 	if r, ok := s.runRoles[*stack.Node().Addr()]; ok {
 		return r
 	}
-	role := awsiam.NewRole(stack, jsii.String("CronfenceRunRole-"+s.name), &awsiam.RoleProps{
+	role := awsiam.NewRole(stack, jsii.String(runRoleID(s.name)), &awsiam.RoleProps{
 		Description: jsii.String("State machines of Cronfence scheduler " + s.name),
 		AssumedBy: servicePrincipal("states.amazonaws.com", map[string]any{
 			"StringEquals": map[string]any{"aws:SourceAccount": *stack.Account()},
@@ -70,11 +71,11 @@ func (s *Scheduler) runRole(scope constructs.Construct) *runRole {
 	})
 	inline := &rolePolicy{limit: inlineRoom, add: func(p awsiam.PolicyStatement) { role.AddToPolicy(p) }}
 	r := &runRole{
-		role: role, stack: stack, policies: []*rolePolicy{inline},
+		role: role, stack: stack, limit: &stackLimit{stack: stack}, policies: []*rolePolicy{inline},
 		open: map[string]*openStatement{}, given: map[string]bool{},
 	}
 	r.allow(permit([]string{*s.heartbeat.FunctionArn(), *s.settler.FunctionArn()}, "lambda:InvokeFunction"))
-	stack.Node().AddValidation(&stackLimit{stack})
+	stack.Node().AddValidation(r.limit)
 	role.Node().AddValidation(&roleLimit{role, s.name})
 	s.runRoles[*stack.Node().Addr()] = r
 	return r

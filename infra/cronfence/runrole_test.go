@@ -18,11 +18,13 @@ import (
 	"github.com/cronfence/cronfence/infra/internal/infratest"
 )
 
-// crowd is an app with a stack of a run role alone, to be given what many jobs need.
+// crowd is an app with a stack that has another app's scheduler and its run role, to be given
+// what many jobs need.
 type crowd struct {
-	app   awscdk.App
-	stack awscdk.Stack
-	role  *runRole
+	app       awscdk.App
+	stack     awscdk.Stack
+	scheduler *Scheduler
+	role      *runRole
 }
 
 func newCrowd(t *testing.T, minimize bool) crowd {
@@ -37,7 +39,7 @@ func newCrowd(t *testing.T, minimize bool) crowd {
 		Name: "shop", TableARN: arn, DispatcherARN: arn, HeartbeatARN: arn, SettlerARN: arn, DeadLettersARN: arn,
 		ScheduleRoleARN: "arn:aws:iam::111122223333:role/r", PageTopicARN: arn, NoticeTopicARN: arn,
 	})
-	return crowd{app, stack, s.runRole(stack)}
+	return crowd{app, stack, s, s.runRole(stack)}
 }
 
 // named is a name of the longest that a service allows.

@@ -1,7 +1,6 @@
 package cronfence_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,10 +41,7 @@ func TestTwoHundredJobsFitThreeStacks(t *testing.T) {
 	app.Synth(nil)
 	jobs := 0
 	for i, stack := range stacks {
-		var tpl template // without the CDK's assertions, which take three times as long as the synth
-		if err := json.Unmarshal(must(os.ReadFile(filepath.Join(dir, *stack.TemplateFile()))), &tpl); err != nil {
-			t.Fatal(err)
-		}
+		tpl := load(filepath.Join(dir, *stack.TemplateFile())) // the CDK's assertions take three times as long as the synth
 		here := len(tpl.all("AWS::StepFunctions::StateMachine"))
 		jobs += here
 		rest := len(tpl.Resources) - 6*here
@@ -75,6 +71,40 @@ func TestStackThatIsFullIsRefusedWithAdvice(t *testing.T) {
 	}()
 	app, _ := many(t.TempDir(), 77, 1)
 	app.Synth(nil)
+}
+
+// Names of 34 characters, an owner and a runbook for 75 jobs pass CloudFormation's megabyte
+// before they pass its 500 resources: the CDK counts neither bytes nor characters.
+func TestTemplateThatIsTooLongIsRefusedWithAdvice(t *testing.T) {
+	infratest.RequireNode(t)
+	wordy := func(indent bool) (size int, refusal string) {
+		dir := t.TempDir()
+		app := awscdk.NewApp(&awscdk.AppProps{Outdir: &dir, Context: &map[string]any{"@aws-cdk/core:suppressTemplateIndentation": !indent}})
+		stack := awscdk.NewStack(app, jsii.String("Jobs"), nil)
+		s := cronfence.NewScheduler(stack, "Scheduler", &cronfence.SchedulerProps{Name: "big", Build: cronfence.BuildPlaceholder})
+		target := cronfence.LambdaTarget(function(stack, "Work", time.Minute))
+		for i := range 74 {
+			s.AddJob(fmt.Sprintf("job-%03d-of-a-long-and-telling-name", i), &cronfence.JobProps{
+				Schedule: schedule.Every(15 * time.Minute), Target: target, Owner: strings.Repeat("o", 100), Runbook: strings.Repeat("r", 120),
+			})
+		}
+		defer func() {
+			if r := recover(); r != nil {
+				refusal = fmt.Sprint(r)
+			}
+		}()
+		app.Synth(nil)
+		return len(must(os.ReadFile(filepath.Join(dir, *stack.TemplateFile())))), ""
+	}
+	_, refusal := wordy(true)
+	for _, want := range []string{"[Jobs]", "a template of about 1", "takes 1000000", "more stacks with NewJob", `"@aws-cdk/core:suppressTemplateIndentation": true`} {
+		if !strings.Contains(refusal, want) {
+			t.Errorf("synth: %s\nwant %q in it", refusal, want)
+		}
+	}
+	if size, refusal := wordy(false); size > 1_000_000 || refusal != "" {
+		t.Errorf("without indentation: %d bytes, refused: %q", size, refusal)
+	}
 }
 
 func TestResourcesOfNestedStacksAreNotCounted(t *testing.T) {

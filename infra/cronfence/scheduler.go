@@ -92,7 +92,9 @@ func NewScheduler(scope constructs.Construct, id string, props *SchedulerProps) 
 	if props == nil {
 		props = &SchedulerProps{}
 	}
-	props.check().check(*s.Node().Path())
+	bad := props.check()
+	bad.add(s.takeName(props.Name))
+	bad.check(*s.Node().Path())
 	s.name = props.Name
 	s.key, s.shared = props.EncryptionKey, props.SharedAlarms
 	s.openKey()

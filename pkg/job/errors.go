@@ -29,6 +29,7 @@ type StopError struct {
 	Until  time.Time // the run is stopped from then on
 }
 
+// Error names the tick that is to run next and the time that is left.
 func (e *StopError) Error() string {
 	return fmt.Sprintf("%v: for tick %s, until %s", ErrStop, e.ByTick, e.Until.UTC().Format(time.RFC3339))
 }
@@ -48,6 +49,7 @@ type FencedError struct {
 	Why   string // what else is known where Seen is not; may be empty
 }
 
+// Error names the run's own fence and, where it is known, the newer one.
 func (e *FencedError) Error() string {
 	switch {
 	case e.Seen != 0:
