@@ -91,8 +91,9 @@ func TestNamesNeverCollideAndSurviveReordering(t *testing.T) {
 	tpl := twoSchedulers(t, "a-b", "ab", "a_b")
 	seen := map[string]string{}
 	for id, r := range tpl.Resources {
-		for _, property := range []string{"StateMachineName", "Name", "AlarmName", "TableName", "FunctionName", "QueueName", "RoleName", "LogGroupName"} {
-			if name, fixed := r.Properties[property].(string); fixed && r.Type != "AWS::Lambda::EventInvokeConfig" && r.Type != "AWS::Lambda::Permission" {
+		for _, property := range []string{"StateMachineName", "Name", "AlarmName", "DashboardName", "TableName", "FunctionName", "QueueName", "RoleName", "LogGroupName"} {
+			name := infratest.Text(r.Properties[property])
+			if fixed := name != "null" && !strings.HasPrefix(name, "<"); fixed && r.Type != "AWS::Lambda::EventInvokeConfig" && r.Type != "AWS::Lambda::Permission" {
 				if other, taken := seen[r.Type+name]; taken {
 					t.Errorf("%s and %s are both called %q", id, other, name)
 				}
@@ -100,8 +101,8 @@ func TestNamesNeverCollideAndSurviveReordering(t *testing.T) {
 			}
 		}
 	}
-	if machines := len(tpl.all("AWS::StepFunctions::StateMachine")); machines != 6 || len(seen) != 48 {
-		t.Errorf("%d machines, %d fixed names: want 6, and 48 with schedules, groups, sweeps, four alarms a job and four a scheduler", machines, len(seen))
+	if machines := len(tpl.all("AWS::StepFunctions::StateMachine")); machines != 6 || len(seen) != 50 {
+		t.Errorf("%d machines, %d fixed names: want 6, and 50 with schedules, groups, sweeps, dashboards, four alarms a job and four a scheduler", machines, len(seen))
 	}
 	ids := func(tpl template) []string {
 		return slices.Sorted(maps.Keys(tpl.Resources))

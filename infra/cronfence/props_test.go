@@ -45,6 +45,7 @@ func TestWrongJobProps(t *testing.T) {
 		"name with blank":         {func(p *props) { p.Name = "daily bill" }, `"daily bill"`, "must match"},
 		"name with dot":           {func(p *props) { p.Name = "a.b" }, `"a.b"`, "must match"},
 		"name too long":           {func(p *props) { p.Name = strings.Repeat("j", 49) }, "jjjj", "{0,47}"},
+		"name cut by a service":   {func(p *props) { p.Name = strings.Repeat("n", 64) + "-first" }, "nnnn-first", "{0,47}"},
 		"name of another job":     {func(p *props) { p.Name = "taken" }, `"taken"`, "only one"},
 		"no schedule":             {func(p *props) { p.Schedule = schedule.Schedule{} }, "none given", "schedule.Daily"},
 		"wrong schedule":          {func(p *props) { p.Schedule = schedule.Every(-time.Minute) }, "-1m0s", ""},

@@ -27,11 +27,11 @@ type crowd struct {
 	role      *runRole
 }
 
-func newCrowd(t *testing.T, minimize bool) crowd {
+func newCrowd(t *testing.T, context map[string]any) crowd {
 	t.Helper()
 	infratest.RequireNode(t)
 	app := awscdk.NewApp(&awscdk.AppProps{
-		Outdir: jsii.String(t.TempDir()), Context: &map[string]any{"@aws-cdk/aws-iam:minimizePolicies": minimize},
+		Outdir: jsii.String(t.TempDir()), Context: &context,
 	})
 	stack := awscdk.NewStack(app, jsii.String("Jobs"), nil)
 	arn := "arn:aws:lambda:eu-central-1:111122223333:function:f"
@@ -152,7 +152,7 @@ func TestPermissionsOfAFullStackFitIAM(t *testing.T) {
 		"Batch":                    {func(c crowd) { c.batches(75) }, "job-definition/job-", true, 150},
 	} {
 		t.Run(name, func(t *testing.T) {
-			crowd := newCrowd(t, c.minimize)
+			crowd := newCrowd(t, map[string]any{"@aws-cdk/aws-iam:minimizePolicies": c.minimize})
 			c.add(crowd)
 			inline, managed := crowd.policies(t)
 			if len(inline) != 1 || len(inline[0]) > 10_240 || len(managed) > 10 || len(managed) == 0 {
@@ -176,7 +176,7 @@ func TestPermissionsOfAFullStackFitIAM(t *testing.T) {
 }
 
 func TestPermissionsThatIAMWouldRefuseAreRefusedWithAdvice(t *testing.T) {
-	crowd := newCrowd(t, false)
+	crowd := newCrowd(t, map[string]any{})
 	crowd.batches(230)
 	defer func() {
 		text := fmt.Sprint(recover())
