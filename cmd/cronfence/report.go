@@ -21,19 +21,21 @@ func newReportCommand() *cobra.Command {
 and of the seven before, median and 95th percentile of the run times, what became of the
 ticks, and - where the share of the interval that runs take grows from day to day - the day on
 which the job first overlaps itself if that goes on. What to do is said only where the figures
-say so. Run times are those of runs that came to an end by themselves.
+say so. Run times are those of runs that came to an end by themselves; a run that was replaced
+took its whole interval.
 
 The trend is a line through the largest ratio of run time to interval of each of the last 14
 days (of a rare job: of its last ticks within 90 days), by the median of the slopes between
-any two. It needs five days with runs.
+any two, since the schedule was last changed. It is taken for one if it is beyond chance (six
+days with runs at the least) and goes on in each half of the days; a step is none.
 
 With --week it is the last calendar week that is over, Monday to Monday in UTC, as in the
 weekly message to the notice topic.
 
 With --json it writes one document: scheduler, from, to, jobs, each with job, clean, findings
 (of noSuccess, silent, failures, misses, stalled, overlaps, willOverlap, skips, paused),
-thisWeek and lastWeek (ticks, unplanned, succeeded, failed, timedOut, skipped, paused, missed,
-replaced, coalesced, open, runs, longestSeconds, medianSeconds, p95Seconds, maxRatio,
+thisWeek and lastWeek (ticks, unplanned, succeeded, failed, timedOut, aborted, skipped, paused,
+missed, replaced, coalesced, open, runs, longestSeconds, medianSeconds, p95Seconds, maxRatio,
 medianRatio, intervalSeconds), withoutSuccess (from, to, seconds), trend (ratioPerDay, days,
 firstOverlap), advice (do, why), text.`,
 		`  cronfence report

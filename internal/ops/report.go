@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/internal/report"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -41,11 +42,24 @@ func (d *Direct) ReportWeek(ctx context.Context, g guard.Guard, w report.Week) (
 		tally.Add(tickOf(e))
 	}
 	j := viewOf(d.Name, g, d.now())
-	about := report.Job{Name: j.Job, LastSuccess: j.LastSuccessAt, Paused: j.Paused != nil, Ticks: !j.NextTick.IsZero() && g.SpecHash != ""}
+	about := report.Job{Name: j.Job, LastSuccess: j.LastSuccessAt, Paused: j.Paused != nil, Due: dueIn(g, w)}
 	if h := j.Holder; h != nil && h.Since.Before(w.To) { // a later one says nothing of the week
 		about.Running, about.RunningSince = d.now().Time().Sub(h.Since), h.Since
 	}
 	return tally.Line(about), nil
+}
+
+// dueIn is how many ticks the schedule planned for a week, since it is known, that no longer have
+// time to come.
+func dueIn(g guard.Guard, w report.Week) int {
+	if g.Spec == nil || g.SpecHash == "" {
+		return 0
+	}
+	plan, err := engine.PlannedBy(g)
+	if err != nil { // the sweep of the same guard reports it
+		return 0
+	}
+	return plan.Count(max(g.SpecSince, schema.MillisOf(w.From)-1), schema.MillisOf(w.To.Add(-g.Spec.Window())))
 }
 
 func tickOf(e Entry) report.Tick {

@@ -82,6 +82,24 @@ func TestReportOfAJobThatIsLockedOutIsNotClean(t *testing.T) {
 	}
 }
 
+// Its ticks stopped coming and nobody recorded them: a job of one tick a week too.
+func TestReportOfAJobWithoutItsPlannedTicksIsNotClean(t *testing.T) {
+	d, spec := newDesk(t), testworld.Spec("weekly", "cron(0 3 ? * MON *)")
+	d.Established(spec, "03:00")
+	for after, want := range map[time.Duration]bool{
+		7*24*time.Hour + 2*time.Hour:                        false, // of this week's tick it is not time yet
+		7*24*time.Hour + 3*time.Hour + spec.Window()/2:      false, // it may still come
+		7*24*time.Hour + 3*time.Hour + spec.Window() + 1e9:  true,
+		14*24*time.Hour + 3*time.Hour + spec.Window() + 1e9: true, // and nothing of the week before
+	} {
+		d.Clock = testworld.Midnight.Add(after)
+		r, err := d.op.Report(t.Context(), ops.ReportQuery{Job: "weekly"})
+		if err != nil || slices.Contains(r.Line.Findings, report.Silent) != want || want && r.Line.Empty() {
+			t.Errorf("after %v: %v, %v: want it silent: %v", after, r.Line, err, want)
+		}
+	}
+}
+
 func TestReportOfAnUnknownJobIsAnError(t *testing.T) {
 	if _, err := newDesk(t).op.Report(t.Context(), ops.ReportQuery{Job: "nope"}); err == nil {
 		t.Error("want an error")

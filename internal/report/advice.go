@@ -38,31 +38,53 @@ func (l *Line) advise(j Job) {
 	if usual == 0 {
 		usual = l.Last.MedianSeconds
 	}
-	ended := s.Succeeded + s.Failed
-	if bad := s.Failed - s.TimedOut; bad >= someBad || bad > 0 && float64(bad) >= manyBad*float64(ended) {
+	ended := s.Succeeded + s.Failed - s.Aborted // what somebody stopped says nothing of the job
+	if bad := s.Failed - s.Aborted - s.TimedOut; bad >= someBad || bad > 0 && float64(bad) >= manyBad*float64(ended) {
 		add(Fix, "%d of %d runs failed", bad, ended)
 	}
 	if took := j.Running.Seconds(); usual > 0 && took >= hung*usual && l.has(Overlaps) {
 		add(Fix, "a run has been going for %s, the median run takes %s", span(took), span(usual))
 	}
-	grows := l.has(WillOverlap)
+	if s.hanging > 0 && j.Running == 0 && usual > 0 && usual < roomy*l.interval().Seconds() { // under Allow, which knows no holder
+		add(Fix, "%s did not end within an interval of %s, the median run takes %s", count(s.hanging, "run"), short(l.interval()), span(usual))
+	}
+	hangs := s.TimedOut > 0 && usual > 0 && s.timeouts[0] >= hung*usual
+	if hangs {
+		add(Fix, "%s had the maximum run time, at least %s, the median run takes %s", count(s.TimedOut, "run"), span(s.timeouts[0]), span(usual))
+	}
+	all := s.Runs + s.Replaced
+	mostReplaced := s.Replaced > 0 && 2*s.Replaced >= all
 	switch {
-	case s.TimedOut > 0:
+	case s.TimedOut > 0 && !hangs:
 		add(Bound, "%s had the maximum run time", count(s.TimedOut, "run"))
-	case grows:
+	case l.Trend != nil && l.Trend.FirstOverlap != "":
 		add(Bound, "runs grow by %.1f %% of the interval a day", 100*l.Trend.RatioPerDay)
-	case s.MaxRatio >= near && s.MedianRatio < roomy:
+	case s.Replaced > 0 && !mostReplaced:
+		add(Bound, "%d of %d runs were replaced before their end", s.Replaced, all)
+	case s.MaxRatio >= near && s.MedianRatio < roomy && !hangs && !mostReplaced && !l.falls():
 		add(Bound, "the longest run took %.2f of its interval, the median one %.2f", s.MaxRatio, s.MedianRatio)
 	}
-	if s.MaxRatio < near || s.MedianRatio < roomy {
-		return
-	}
-	if interval := l.interval(); interval <= shortest && s.MedianRatio >= near {
+	l.adviseInterval(add, mostReplaced, all)
+}
+
+// adviseInterval advises on the schedule, where most runs come near its interval.
+func (l *Line) adviseInterval(add func(do, format string, args ...any), mostReplaced bool, all int) {
+	s, interval := l.This, l.interval()
+	switch want := enough(s.P95Seconds); {
+	case mostReplaced && interval <= shortest:
+		add(Worker, "%d of %d runs were replaced before their end, on an interval of %s: it hardly ever rests", s.Replaced, all, short(interval))
+	case mostReplaced:
+		add(Lengthen, "%d of %d runs were replaced before their end: they take longer than %s", s.Replaced, all, short(interval))
+	case s.MaxRatio < near || s.MedianRatio < roomy || l.falls():
+	case interval <= shortest && s.MedianRatio >= near:
 		add(Worker, "the median run takes %.2f of an interval of %s: it hardly ever rests", s.MedianRatio, short(interval))
-	} else if want := enough(s.P95Seconds); want > interval {
+	case want > interval:
 		add(Lengthen, "95 %% of runs fit %s with room to spare", short(want))
 	}
 }
+
+// falls tells whether runs get shorter from day to day: what was long then mends itself.
+func (l *Line) falls() bool { return l.Trend != nil && l.Trend.falls }
 
 // enough is an interval of which the run time is no more than the ratio alarm lets pass, in
 // whole minutes.

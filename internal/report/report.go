@@ -62,7 +62,7 @@ type Job struct {
 	RunningSince time.Time
 	LastSuccess  time.Time
 	Paused       bool
-	Ticks        bool // its schedule plans further ticks
+	Due          int // ticks that its schedule planned for the week and that must be on record by now
 }
 
 // Line is what a job's week came to. Its JSON is what the report verb writes: fields are
@@ -81,7 +81,8 @@ type Line struct {
 	Text           string   `json:"text"` // all of it in one line
 }
 
-// Stretch is a time without a success: between the planned instants of the ticks around it, or the week's ends.
+// Stretch is a time without a success: between the planned instants of the ticks around it, or the
+// ends of the week or, of a younger job, of its record.
 type Stretch struct {
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
@@ -94,14 +95,14 @@ type Finding = string
 // The findings, the worst first.
 const (
 	NoSuccess   Finding = "noSuccess"   // ticks were due, and no run succeeded
-	Silent      Finding = "silent"      // it used to tick, and nothing of this week is on record
+	Silent      Finding = "silent"      // ticks were planned, and nothing of this week is on record
 	Failures    Finding = "failures"    // runs failed, timed out, were aborted or lost their lease
 	Misses      Finding = "misses"      // ticks never came, came too late or were never started
 	Stalled     Finding = "stalled"     // four ticks in a row or more came to no success
-	Overlaps    Finding = "overlaps"    // a run took its whole interval or more
+	Overlaps    Finding = "overlaps"    // a run took its whole interval or more, or was replaced, which comes to the same
 	WillOverlap Finding = "willOverlap" // the trend leads there
 	Skips       Finding = "skips"
-	Pause       Finding = "paused"
+	Pause       Finding = "paused" // it is, or it was and no run succeeded
 )
 
 var bySeverity = []Finding{Pause, Skips, WillOverlap, Overlaps, Stalled, Misses, Failures, Silent, NoSuccess}

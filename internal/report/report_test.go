@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -38,7 +37,7 @@ func (l *ledger) fill(from, to time.Time, what func(i int, at time.Time) Tick) {
 
 func (l *ledger) line(j Job) Line {
 	if j.Name == "" {
-		j.Name, j.Ticks = "job", true
+		j.Name, j.Due = "job", 1
 	}
 	tally := NewTally(WeekTo(monday))
 	for _, t := range slices.Backward(l.ticks) {
@@ -69,53 +68,34 @@ func TestSteadyWeekIsClean(t *testing.T) {
 	}
 }
 
-// The day is right to two, whatever the noise: odd days do not bend the line.
-func TestCreepingJobIsNamedWithTheDayOfItsFirstOverlap(t *testing.T) {
-	for seed := range uint64(50) {
-		rng := rand.New(rand.NewPCG(seed, 7))
-		took := func(at time.Time) time.Duration { // 2 min at first, 14 min three weeks later
-			grown := at.Sub(monday.Add(-14*day)).Hours() / 24 / 21
-			return time.Duration(2*60+12*60*grown+rng.NormFloat64()*10) * time.Second
-		}
-		l := twoWeeks(15*time.Minute, func(_ int, at time.Time) Tick {
-			if rng.IntN(400) == 0 {
-				return ok(took(at) / 3) // an odd one
-			}
-			return ok(took(at))
-		}).line(Job{})
-		var first time.Time
-		for at := monday; first.IsZero(); at = at.Add(15 * time.Minute) {
-			if took(at) >= 15*time.Minute {
-				first = at
-			}
-		}
-		if !slices.Contains(l.Findings, WillOverlap) || l.Trend == nil {
-			t.Fatalf("seed %d: %s", seed, l.Text)
-		}
-		named, err := time.Parse(time.DateOnly, l.Trend.FirstOverlap)
-		if apart := first.Sub(named).Hours() / 24; err != nil || apart < -2 || apart > 2 {
-			t.Errorf("seed %d: named %s, first overlap %v", seed, l.Trend.FirstOverlap, first)
-		}
-		if len(l.Advice) != 1 || l.Advice[0].Do != Bound {
-			t.Errorf("seed %d: advice %+v: want the work of a run bounded", seed, l.Advice)
-		}
-	}
-}
-
-func TestNoTrendIsMadeOfNoise(t *testing.T) {
-	for name, c := range map[string]struct{ median, spread float64 }{"short": {1200, 120}, "near the interval, and scattered": {2500, 240}} {
-		named := 0
-		for seed := range uint64(300) {
-			rng := rand.New(rand.NewPCG(seed, 3))
-			l := twoWeeks(time.Hour, func(int, time.Time) Tick {
-				return ok(time.Duration(min(3500, c.median+rng.NormFloat64()*c.spread)) * time.Second)
-			}).line(Job{})
-			if slices.Contains(l.Findings, WillOverlap) {
-				named++
-			}
-		}
-		if named > 3 {
-			t.Errorf("%s: %d of 300 steady jobs are said to overlap one day", name, named)
+func TestTimeWithoutSuccessLiesOnRecord(t *testing.T) {
+	bad := func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped} }
+	good := func(int, time.Time) Tick { return ok(time.Minute) }
+	hours := func(n int) time.Duration { return time.Duration(n) * time.Hour }
+	for name, c := range map[string]struct {
+		fill     func(l *ledger)
+		from, to time.Duration // after the week's beginning
+	}{
+		"a job that began with skips": {func(l *ledger) {
+			l.fill(monday.Add(-hours(10)), monday.Add(-hours(5)), bad)
+			l.fill(monday.Add(-hours(5)), monday, good)
+		}, hours(158), hours(163)},
+		"a gap that reaches into the next week": {func(l *ledger) {
+			l.fill(monday.Add(-14*day), monday.Add(-hours(6)), good)
+			l.ticks = append(l.ticks, Tick{From: monday.Add(-hours(6)), At: monday.Add(hours(4)), Count: 11, Kind: guard.Scheduled, Outcome: guard.Missed})
+		}, hours(161), hours(168)},
+		"a gap that reaches in from the week before": {func(l *ledger) {
+			l.fill(monday.Add(-14*day), monday.Add(-7*day-hours(6)), good)
+			l.ticks = append(l.ticks, Tick{From: monday.Add(-7*day - hours(6)), At: monday.Add(-7*day + hours(4)), Count: 11, Kind: guard.Scheduled, Outcome: guard.Missed})
+			l.fill(monday.Add(-7*day+hours(5)), monday, good)
+		}, 0, hours(5)},
+	} {
+		l := &ledger{interval: time.Hour}
+		c.fill(l)
+		got := l.line(Job{})
+		s, begin := got.WithoutSuccess, monday.Add(-7*day)
+		if s == nil || !s.From.Equal(begin.Add(c.from)) || !s.To.Equal(begin.Add(c.to)) || !slices.Contains(got.Findings, Stalled) {
+			t.Errorf("%s: %+v: want it from %v to %v after the week's beginning", name, s, c.from, c.to)
 		}
 	}
 }
@@ -140,7 +120,7 @@ func TestFindings(t *testing.T) {
 		"clean": {week(quiet), Job{}, nil, "168 succeeded"},
 		"locked out all week by a run that hangs": {
 			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped} }),
-			Job{Name: "job", Ticks: true, Running: 8 * day, RunningSince: monday.Add(-8 * day)},
+			Job{Name: "job", Due: 1, Running: 8 * day, RunningSince: monday.Add(-8 * day)},
 			[]Finding{NoSuccess, Overlaps, Skips},
 			"LOCKED OUT: a run holds the guard since 2026-09-13 00:00Z",
 		},
@@ -154,8 +134,8 @@ func TestFindings(t *testing.T) {
 			l := &ledger{interval: 7 * day}
 			l.fill(monday.Add(-8*day), monday.Add(-7*day), func(int, time.Time) Tick { return Tick{Outcome: guard.Running} })
 			return l
-		}, Job{Name: "job", Ticks: true, Running: 8 * day, RunningSince: monday.Add(-8 * day)}, []Finding{NoSuccess, Overlaps}, "LOCKED OUT"},
-		"locked out since an hour ago": {week(quiet), Job{Name: "job", Ticks: true, Running: hour}, []Finding{Overlaps}, "A run overlaps the next tick already."},
+		}, Job{Name: "job", Running: 8 * day, RunningSince: monday.Add(-8 * day)}, []Finding{NoSuccess, Overlaps}, "LOCKED OUT"},
+		"locked out since an hour ago": {week(quiet), Job{Name: "job", Due: 1, Running: hour}, []Finding{Overlaps}, "A run overlaps the next tick already."},
 		"locked out for a day": {
 			week(func(i int, _ time.Time) Tick {
 				if 24 <= i && i < 48 {
@@ -182,7 +162,7 @@ func TestFindings(t *testing.T) {
 		},
 		"paused": {
 			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped, Paused: true} }),
-			Job{Name: "job", Ticks: true, Paused: true},
+			Job{Name: "job", Due: 1, Paused: true},
 			[]Finding{Pause},
 			"168 skipped while paused",
 		},
@@ -195,12 +175,73 @@ func TestFindings(t *testing.T) {
 			l := &ledger{interval: 30 * day}
 			l.fill(monday.Add(-10*day), monday.Add(-7*day), quiet)
 			return l
-		}, Job{}, nil, "0 ticks"},
+		}, Job{Name: "job"}, nil, "0 ticks"},
+		"rare, due and not there": {func() *ledger {
+			l := &ledger{interval: 7 * day}
+			l.fill(monday.Add(-70*day), monday.Add(-7*day), quiet)
+			return l
+		}, Job{}, []Finding{Silent}, "SILENT"},
+		"nothing on record for two weeks": {func() *ledger {
+			l := &ledger{interval: hour}
+			l.fill(monday.Add(-30*day), monday.Add(-14*day), quiet)
+			return l
+		}, Job{}, []Finding{Silent}, "SILENT"},
+		"failing, while a run has just begun": {
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Failed, RunTime: time.Minute} }),
+			Job{Name: "job", Due: 1, Running: 5 * time.Second, RunningSince: monday.Add(-5 * time.Second)},
+			[]Finding{NoSuccess, Failures},
+			"NO SUCCESS",
+		},
+		"failing, and skipped since a run began": {
+			week(func(i int, _ time.Time) Tick {
+				if i == 167 {
+					return Tick{Outcome: guard.Skipped}
+				}
+				return Tick{Outcome: guard.Failed, RunTime: time.Minute}
+			}),
+			Job{Name: "job", Due: 1, Running: hour - time.Second, RunningSince: monday.Add(-hour - time.Second)},
+			[]Finding{NoSuccess, Failures, Skips},
+			"LOCKED OUT",
+		},
+		"paused all week, and resumed": {
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped, Paused: true} }), Job{},
+			[]Finding{Pause},
+			"It was paused, and no run succeeded.",
+		},
+		"runs beside each other that all hang": {
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Running} }), Job{},
+			[]Finding{NoSuccess, Overlaps},
+			"168 open. NO SUCCESS: no run succeeded. Runs overlap the next tick already.",
+		},
+		"a run that has just begun": {
+			week(func(i int, _ time.Time) Tick {
+				if i == 167 {
+					return Tick{Outcome: guard.Running, Interval: 2 * hour}
+				}
+				return ok(time.Minute)
+			}), Job{}, nil, "1 open.",
+		},
+		"one run replaced": {
+			week(func(i int, _ time.Time) Tick {
+				if i == 3 {
+					return Tick{Outcome: guard.Replaced, RunTime: hour}
+				}
+				return ok(time.Minute)
+			}), Job{}, []Finding{Overlaps}, "1 replaced. A run overlaps the next tick already.",
+		},
+		"every run replaced": {
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Replaced, RunTime: hour} }), Job{},
+			[]Finding{NoSuccess, Overlaps},
+			"168 replaced. NO SUCCESS: no run succeeded. Runs overlap the next tick already.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := c.ledger().line(c.job)
 			if diff := cmp.Diff(c.want, l.Findings); diff != "" && len(c.want)+len(l.Findings) > 0 {
 				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+			if len(c.want) > 0 && l.Empty() {
+				t.Error("empty: it is left out of the message")
 			}
 			if !strings.Contains(l.Text, c.says) || l.Clean != (len(c.want) == 0) {
 				t.Errorf("%s\nclean %v: want %q in it", l.Text, l.Clean, c.says)
@@ -221,7 +262,32 @@ func TestAdviceOnlyWhereFiguresSaySo(t *testing.T) {
 		"one failure of few runs":  {12 * time.Hour, func(i int) Tick { return failing(i == 20) }, 0, Fix},
 		"one failure in ten":       {time.Hour, func(i int) Tick { return failing(i%10 == 0) }, 0, Fix},
 		"hangs":                    {time.Hour, func(int) Tick { return ok(5 * time.Minute) }, 6 * time.Hour, Fix},
-		"timed out":                {time.Hour, func(i int) Tick { return timedOut(i == 200) }, 0, Bound},
+		"one failure of few runs, by an operator's stop": {12 * time.Hour, func(i int) Tick {
+			if i == 20 {
+				return Tick{Outcome: guard.Aborted, RunTime: time.Minute}
+			}
+			return ok(time.Minute)
+		}, 0, ""},
+		"timed out":            {time.Hour, func(i int) Tick { return timedOut(i == 200, 30*time.Minute) }, 0, Bound},
+		"hung until timed out": {time.Hour, func(i int) Tick { return timedOut(i == 200, 10*time.Second) }, 0, Fix},
+		"hang side by side": {time.Hour, func(i int) Tick {
+			if i >= 330 {
+				return Tick{Outcome: guard.Running}
+			}
+			return ok(time.Minute)
+		}, 0, Fix},
+		"long, and shorter every day":    {time.Hour, func(i int) Tick { return ratio(time.Hour, 1.4-0.9*float64(i)/336) }, 0, ""},
+		"longer every day, and too long": {time.Hour, func(i int) Tick { return ratio(time.Hour, 0.3+0.85*float64(i)/336) }, 0, Bound + ", " + Lengthen},
+		"longer every day, and one far too long": {time.Hour, func(i int) Tick {
+			if i == 250 {
+				return ratio(time.Hour, 1.67)
+			}
+			return ratio(time.Hour, 0.2+0.5*float64(i)/336)
+		}, 0, Bound},
+		"a few replaced":             {time.Hour, func(i int) Tick { return replaced(i%40 == 0) }, 0, Bound},
+		"every second replaced":      {time.Hour, func(i int) Tick { return replaced(i%2 == 0) }, 0, Lengthen},
+		"all replaced":               {time.Hour, func(int) Tick { return replaced(true) }, 0, Lengthen},
+		"all replaced, every minute": {time.Minute, func(int) Tick { return replaced(true) }, 0, Worker},
 		"a few long ones": {time.Hour, func(i int) Tick {
 			if i%40 == 0 {
 				return ok(55 * time.Minute)
@@ -254,12 +320,21 @@ func failing(is bool) Tick {
 	return ok(time.Minute)
 }
 
-func timedOut(is bool) Tick {
+func timedOut(is bool, usual time.Duration) Tick {
 	if is {
-		return Tick{Outcome: guard.TimedOut, RunTime: 30 * time.Minute}
+		return Tick{Outcome: guard.TimedOut, RunTime: 45 * time.Minute}
 	}
-	return ok(time.Minute)
+	return ok(usual)
 }
+
+func replaced(is bool) Tick {
+	if is {
+		return Tick{Outcome: guard.Replaced, RunTime: time.Hour}
+	}
+	return ok(10 * time.Second)
+}
+
+func ratio(interval time.Duration, r float64) Tick { return ok(time.Duration(r * float64(interval))) }
 
 func TestLengthenedIntervalLeavesRoom(t *testing.T) {
 	l := twoWeeks(time.Hour, func(int, time.Time) Tick { return ok(55 * time.Minute) }).line(Job{})
@@ -289,15 +364,6 @@ func TestGapIsSharedOutBetweenTheWeeks(t *testing.T) {
 	got := l.line(Job{})
 	if got.This.Missed != 61 || got.Last.Missed < 59 || got.Last.Missed > 60 {
 		t.Errorf("this week %d, last week %d: want 61 and 60 of 121", got.This.Missed, got.Last.Missed)
-	}
-}
-
-func TestRareJobIsLookedAtForLonger(t *testing.T) {
-	l := &ledger{interval: 7 * day}
-	l.fill(monday.Add(-84*day), monday, func(i int, _ time.Time) Tick { return ok(time.Duration(24+8*i) * time.Hour) })
-	got := l.line(Job{})
-	if got.Trend == nil || got.Trend.Days != 12 || !slices.Contains(got.Findings, WillOverlap) {
-		t.Errorf("%+v: want the trend of twelve weeks", got)
 	}
 }
 
@@ -333,7 +399,7 @@ func ExampleTally() {
 			RunTime: time.Duration(14-i) * time.Hour, Interval: day,
 		})
 	}
-	fmt.Println(tally.Line(Job{Name: "nightly", Ticks: true}).Text)
+	fmt.Println(tally.Line(Job{Name: "nightly", Due: 1}).Text)
 	// Output:
 	// nightly: longest run 14h (week before 7h), median 11h, 95 % 14h, up to 0.58 of the interval; 7 ticks: 7 succeeded, 0 failed, 0 skipped, 0 missed. Ratio +0.042 a day: if that goes on, it first overlaps itself on 2026-09-30. Bound the work of a run: runs grow by 4.2 % of the interval a day.
 }

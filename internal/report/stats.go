@@ -15,6 +15,7 @@ type Stats struct {
 	Succeeded int `json:"succeeded"`
 	Failed    int `json:"failed"`   // failed, timed out, aborted or lost their lease
 	TimedOut  int `json:"timedOut"` // of those, had their maximum run time
+	Aborted   int `json:"aborted"`  // of those, were stopped by somebody
 	Skipped   int `json:"skipped"`  // not because the job was paused
 	Paused    int `json:"paused"`
 	Missed    int `json:"missed"` // never came, came too late or were never started
@@ -31,7 +32,10 @@ type Stats struct {
 	MedianRatio     float64 `json:"medianRatio"`
 	IntervalSeconds float64 `json:"intervalSeconds"` // the median
 
-	runTimes, ratios, intervals []float64
+	runTimes, ratios, intervals, timeouts []float64
+
+	overlapping int // runs that took an interval or more, or were replaced
+	hanging     int // of the open ones, runs that an interval was not enough for
 }
 
 // add counts a tick; n is how many of a gap's ticks lie in the week.
@@ -44,11 +48,15 @@ func (s *Stats) add(t Tick, n int) {
 	switch t.Outcome {
 	case guard.Succeeded:
 		s.Succeeded += n
-	case guard.Failed, guard.Aborted, guard.LeaseLost:
+	case guard.Failed, guard.LeaseLost:
 		s.Failed += n
+	case guard.Aborted:
+		s.Failed += n
+		s.Aborted += n
 	case guard.TimedOut:
 		s.Failed += n
 		s.TimedOut += n
+		s.timeouts = append(s.timeouts, t.RunTime.Seconds())
 	case guard.Skipped:
 		if t.Paused {
 			s.Paused += n
@@ -57,8 +65,9 @@ func (s *Stats) add(t Tick, n int) {
 		}
 	case guard.Missed, guard.Expired, guard.Abandoned:
 		s.Missed += n
-	case guard.Replaced:
+	case guard.Replaced: // by a later tick: at an interval's end it was still going on
 		s.Replaced += n
+		s.overlapping += n
 	case guard.Coalesced:
 		s.Coalesced += n
 	case guard.Running, guard.Queued:
@@ -71,13 +80,16 @@ func (s *Stats) add(t Tick, n int) {
 		s.runTimes = append(s.runTimes, t.RunTime.Seconds())
 		if t.Interval > 0 {
 			s.ratios = append(s.ratios, t.ratio())
+			if t.ratio() >= 1 {
+				s.overlapping++
+			}
 		}
 	}
 }
 
 // close makes the order statistics, of which only sorted values tell.
 func (s *Stats) close() {
-	for _, v := range [][]float64{s.runTimes, s.ratios, s.intervals} {
+	for _, v := range [][]float64{s.runTimes, s.ratios, s.intervals, s.timeouts} {
 		slices.Sort(v)
 	}
 	s.Runs = len(s.runTimes)

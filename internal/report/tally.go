@@ -23,6 +23,8 @@ type Tally struct {
 	ticks      int             // planned ones of the trend's time
 	success    time.Time       // the planned instant of the success that was seen last: going back, the next one in time
 	barren     int             // planned ticks since then that came to something else
+	oldest     time.Time       // of the ticks taken in
+	heldOff    time.Time       // the newest tick that found the job held
 	stretch    Stretch
 	before     bool // the week's beginning was passed
 }
@@ -42,17 +44,20 @@ func (t *Tally) Enough(at time.Time) bool {
 
 // Add takes a tick in, which is no newer than the one before.
 func (t *Tally) Add(tick Tick) {
-	last := t.week.before()
-	if n := within(tick, t.week); n > 0 {
+	n := within(tick, t.week)
+	if n > 0 {
 		t.this.add(tick, n)
+		t.note(tick)
 	}
-	if n := within(tick, last); n > 0 {
+	if n := within(tick, t.week.before()); n > 0 {
 		t.last.add(tick, n)
+	}
+	if n > 0 || tick.At.Before(t.week.From) {
+		t.stretches(tick, n)
 	}
 	if !tick.At.Before(t.week.To) {
 		return
 	}
-	t.stretches(tick)
 	if tick.Kind != guard.Scheduled {
 		return
 	}
@@ -60,23 +65,41 @@ func (t *Tally) Add(tick Tick) {
 	if tick.ranToItsEnd() && tick.Interval > 0 {
 		key := tick.At.UTC().Format(time.DateOnly)
 		if p, there := t.peaks[key]; !there || tick.ratio() > p.ratio {
-			t.peaks[key] = peak{tick.At, tick.ratio()}
+			t.peaks[key] = peak{tick.At, tick.ratio(), tick.Interval}
 		}
 	}
 }
 
-// stretches looks for times without a success.
-func (t *Tally) stretches(tick Tick) {
+// note takes in of a tick of the week what its counts do not tell.
+func (t *Tally) note(tick Tick) {
+	switch {
+	case t.hangs(tick):
+		t.this.hanging++
+	case tick.Outcome == guard.Skipped && !tick.Paused || tick.Outcome == guard.Coalesced || tick.Outcome == guard.Queued:
+		t.heldOff = later(t.heldOff, tick.At)
+	}
+}
+
+// hangs tells whether a run went on past its interval, as the week ended.
+func (t *Tally) hangs(tick Tick) bool {
+	return tick.Outcome == guard.Running && tick.Interval > 0 && !tick.At.Add(tick.Interval).After(t.week.To)
+}
+
+// stretches looks for times without a success; n is how many of a gap's ticks lie in the week.
+func (t *Tally) stretches(tick Tick, n int) {
 	switch {
 	case t.before:
-	case tick.At.Before(t.week.From):
+	case n == 0:
 		t.without(t.week.From)
 		t.before = true
 	case tick.Outcome == guard.Succeeded:
 		t.without(tick.At)
 		t.success, t.barren = tick.At, 0
-	case tick.Kind == guard.Scheduled && tick.Outcome.Final() && !tick.Paused:
-		t.barren += tick.Count
+	case tick.Kind == guard.Scheduled && (tick.Outcome.Final() || t.hangs(tick)) && !tick.Paused:
+		t.barren += n
+	}
+	if t.oldest = tick.At; !tick.From.IsZero() {
+		t.oldest = tick.From
 	}
 }
 
@@ -108,8 +131,8 @@ func within(t Tick, w Week) int {
 
 // Line closes the tally.
 func (t *Tally) Line(j Job) Line {
-	if !t.before {
-		t.without(t.week.From)
+	if !t.before { // the record begins in the week
+		t.without(later(t.week.From, t.oldest))
 	}
 	t.this.close()
 	t.last.close()
@@ -120,6 +143,7 @@ func (t *Tally) Line(j Job) Line {
 			peaks = append(peaks, p)
 		}
 	}
+	slices.SortFunc(peaks, func(a, b peak) int { return b.at.Compare(a.at) })
 	l.Trend = trendOf(peaks, t.week.To)
 	if stretch := t.stretch; stretch.Seconds > 0 {
 		l.WithoutSuccess = &stretch
@@ -127,8 +151,14 @@ func (t *Tally) Line(j Job) Line {
 	l.find(j)
 	l.Clean = len(l.Findings) == 0
 	l.advise(j)
-	l.Text = l.text(j)
+	l.Text = l.text(j, t.lockedOut(l, j))
 	return l
+}
+
+// lockedOut tells whether the run that holds the guard keeps the job from succeeding, other than a
+// run that has just begun.
+func (t *Tally) lockedOut(l Line, j Job) bool {
+	return j.Running > 0 && (l.running(j) >= 1 || t.heldOff.After(j.RunningSince))
 }
 
 // interval is the job's typical one.
@@ -139,24 +169,29 @@ func (l Line) interval() time.Duration {
 	return l.Last.interval()
 }
 
+// running is how much of the job's interval the run that holds the guard has taken.
+func (l Line) running(j Job) float64 {
+	interval := l.interval()
+	if interval == 0 {
+		return 0
+	}
+	return j.Running.Seconds() / interval.Seconds()
+}
+
 // find says what of the week needs a look.
 func (l *Line) find(j Job) {
-	s := l.This
-	running := 0.0
-	if interval := l.interval(); interval > 0 {
-		running = j.Running.Seconds() / interval.Seconds()
-	}
+	s, running := l.This, l.running(j)
 	due := s.Ticks - s.Paused
 	found := map[Finding]bool{
-		NoSuccess:   s.Succeeded == 0 && (due > 0 && due > s.Open || running >= 1),
-		Silent:      s.Ticks == 0 && l.Last.Ticks > 1 && j.Ticks && !j.Paused,
+		NoSuccess:   s.Succeeded == 0 && (due > s.Open-s.hanging || running >= 1),
+		Silent:      s.Ticks == 0 && j.Due > 0 && !j.Paused && running < 1,
 		Failures:    s.Failed > 0,
 		Misses:      s.Missed > 0,
 		Stalled:     l.WithoutSuccess != nil && s.Succeeded > 0,
-		Overlaps:    s.MaxRatio >= 1 || running >= 1,
-		WillOverlap: s.MaxRatio < 1 && running < 1 && l.Trend != nil && l.Trend.FirstOverlap != "",
+		Overlaps:    s.overlapping+s.hanging > 0 || running >= 1,
+		WillOverlap: l.Trend != nil && l.Trend.FirstOverlap != "" && l.Trend.ahead,
 		Skips:       s.Skipped > 0,
-		Pause:       j.Paused,
+		Pause:       j.Paused || s.Paused > 0 && s.Succeeded == 0,
 	}
 	for _, f := range slices.Backward(bySeverity) {
 		if found[f] {

@@ -7,13 +7,13 @@ import (
 )
 
 // text is the whole line for people.
-func (l Line) text(j Job) string {
+func (l Line) text(j Job, lockedOut bool) string {
 	parts := []string{l.runsText(j), l.ticksText()}
 	if s := l.WithoutSuccess; s != nil && l.This.Succeeded > 0 {
 		parts = append(parts, fmt.Sprintf("no success for %s from %s", span(s.Seconds), s.From.UTC().Format(minute)))
 	}
 	text := l.Job + ": " + strings.Join(parts, "; ") + "."
-	for _, sentence := range []string{l.stateText(j), l.trendText()} {
+	for _, sentence := range []string{l.stateText(j, lockedOut), l.trendText(j)} {
 		if sentence != "" {
 			text += " " + sentence
 		}
@@ -72,36 +72,48 @@ func (l Line) ticksText() string {
 	return text + ": " + strings.Join(parts, ", ")
 }
 
-func (l Line) stateText(j Job) string {
+func (l Line) stateText(j Job, lockedOut bool) string {
 	var say []string
 	since := ""
 	if !j.LastSuccess.IsZero() {
 		since = ", the last success was " + j.LastSuccess.UTC().Format(minute)
 	}
 	switch {
-	case l.has(NoSuccess) && j.Running > 0:
+	case l.has(NoSuccess) && lockedOut:
 		say = append(say, fmt.Sprintf("LOCKED OUT: a run holds the guard since %s%s.", j.RunningSince.UTC().Format(minute), since))
 	case l.has(NoSuccess):
 		say = append(say, fmt.Sprintf("NO SUCCESS: no run succeeded%s.", since))
 	case l.has(Silent):
 		say = append(say, fmt.Sprintf("SILENT: nothing of it is on record%s.", since))
 	}
-	if j.Paused {
+	switch {
+	case j.Paused:
 		say = append(say, "It is paused.")
+	case l.has(Pause):
+		say = append(say, "It was paused, and no run succeeded.")
 	}
 	return strings.Join(say, " ")
 }
 
-func (l Line) trendText() string {
-	switch {
-	case l.This.MaxRatio >= 1:
-		return "Runs overlap the next tick already."
-	case l.has(Overlaps):
-		return "A run overlaps the next tick already."
-	case l.has(WillOverlap):
-		return fmt.Sprintf("Ratio %+.3f a day: if that goes on, it first overlaps itself on %s.", l.Trend.RatioPerDay, l.Trend.FirstOverlap)
+func (l Line) trendText(j Job) string {
+	var say []string
+	n := l.This.overlapping + l.This.hanging
+	if l.This.hanging == 0 && l.running(j) >= 1 {
+		n++
 	}
-	return ""
+	switch {
+	case n == 1:
+		say = append(say, "A run overlaps the next tick already.")
+	case n > 1:
+		say = append(say, "Runs overlap the next tick already.")
+	}
+	switch {
+	case l.has(WillOverlap) && n == 0:
+		say = append(say, fmt.Sprintf("Ratio %+.3f a day: if that goes on, it first overlaps itself on %s.", l.Trend.RatioPerDay, l.Trend.FirstOverlap))
+	case l.has(WillOverlap):
+		say = append(say, fmt.Sprintf("Ratio %+.3f a day: if that goes on, every day has such runs from %s on.", l.Trend.RatioPerDay, l.Trend.FirstOverlap))
+	}
+	return strings.Join(say, " ")
 }
 
 func count(n int, what string) string {
