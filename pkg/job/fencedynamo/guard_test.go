@@ -20,6 +20,7 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/job"
 	"github.com/cronfence/cronfence/pkg/job/fencedynamo"
+	"github.com/cronfence/cronfence/pkg/job/internal/fencetest"
 )
 
 // held is a table whose job's guard a run holds, written by the store itself.
@@ -156,6 +157,28 @@ func TestARefusalForAGuardThatIsFreeOrGoneSaysThat(t *testing.T) {
 		})
 		if !errors.Is(err, job.ErrFenced) || !strings.Contains(err.Error(), "does not hold its job's guard") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Known and documented: fences of two jobs say nothing about each other. An item that keeps one
+// is for one job; the check of each job's own guard keeps them apart.
+func TestTwoJobsMayWriteOneItemUnderTheirGuardsAlone(t *testing.T) {
+	w := newWorld(t, rig.Moto(t))
+	hourly, minutely := withTable(w, fencetest.NewRun(1, 1)), withTable(w, fencetest.NewRun(2, 2))
+	for _, run := range []job.Run{hourly, minutely} {
+		if err := w.begin(t.Context(), run, 9); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, run := range []job.Run{minutely, hourly} {
+		db := fencedynamo.New(w.client, run)
+		if _, err := db.UpdateItem(t.Context(), w.add(0, run.Fence)); errors.Is(err, job.ErrFenced) != (i == 1) {
+			t.Errorf("%s, own item: %v: want the one with the lower fence shut out", run.Job, err)
+		}
+		in := &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{w.inTransaction(1, run.Fence)}}
+		if _, err := db.TransactWriteItems(t.Context(), in); err != nil {
+			t.Errorf("%s, the guard: %v", run.Job, err)
 		}
 	}
 }
