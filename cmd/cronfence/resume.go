@@ -11,7 +11,8 @@ func newResumeCommand() *cobra.Command {
 	var all bool
 	cmd := o.command("resume JOB...", "End pauses",
 		`Ends the pauses of jobs. It starts nothing by itself: the next tick does. A job that is not paused
-exits 3; --all passes over those that are not.
+exits 3; --all passes over those that are not. The overdue alarm counts from then on: what was
+owed before the pause, `+"`cronfence run`"+` makes up for.
 
 With --json it writes the job's status afterwards, as `+"`cronfence status --json`"+` does; with
 several jobs or --all one document whose jobs have job, done, message and status each.`,

@@ -249,5 +249,8 @@ func ResumedText(s Status) string {
 	if !s.NextTick.IsZero() {
 		text += "; its next tick is " + schema.TickID(s.NextTick)
 	}
+	if at := s.Job.LastSuccessAt; !at.IsZero() { // whether it was overdue when it was paused, nothing knows any more
+		text += fmt.Sprintf("; its last success was %s, and the overdue alarm counts from now on", at.UTC().Format(time.RFC3339))
+	}
 	return text
 }

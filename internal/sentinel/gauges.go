@@ -22,14 +22,17 @@ func Overdue(g guard.Guard, now guard.Millis) (overdue time.Duration, expected g
 		return 0, 0, false
 	}
 	// Not before the spec was changed, as for missed ticks, and not while the job was paused.
-	since := max(g.LastSuccessAt, g.SpecSince, g.ResumedAt)
+	resumed := g.ResumedAt
 	if p := g.Paused; p != nil {
 		if p.Until == 0 || now < p.Until {
 			return 0, 0, true
 		}
-		since = max(since, p.Until)
+		resumed = max(resumed, p.Until)
 	}
-	tick := plan.Next(since)
+	tick := plan.Next(max(g.LastSuccessAt, g.SpecSince, resumed))
+	if owed(g, plan, resumed) {
+		tick = g.LastTick
+	}
 	if tick == 0 {
 		return 0, 0, true
 	}
@@ -39,6 +42,17 @@ func Overdue(g guard.Guard, now guard.Millis) (overdue time.Duration, expected g
 	}
 	expected = tick.Add(g.Spec.MaxRun() + late)
 	return max(0, now.Sub(expected)), expected, true
+}
+
+// owed tells whether the last tick on record, of before the spec was changed, is still without a
+// success: no deployment makes up for it. That holds where the tick is the one before the change;
+// an older one is of a job that was away meanwhile, or of another schedule.
+func owed(g guard.Guard, plan engine.Planned, resumed guard.Millis) bool {
+	if g.LastSuccessAt == 0 || g.LastTick <= max(g.LastSuccessAt, resumed) || g.LastTick > g.SpecSince {
+		return false
+	}
+	next := plan.Next(g.LastTick)
+	return next == 0 || next > g.SpecSince.Add(-g.Spec.Window()) // that one may not be on record yet
 }
 
 // reportGauges publishes what no event would of a job by which nothing happens any more: how

@@ -28,7 +28,19 @@ func TestOverdueCountsFromTheExpectedSuccess(t *testing.T) {
 		"monthly":                      {"cron(0 6 1 * ? *)", func(g *guard.Guard) { g.LastSuccessAt = at(-6*24*hour + 7*hour) }, 24*24*hour + 7*hour + 20*time.Minute},
 		"never succeeded":              {"cron(0 * * * ? *)", func(g *guard.Guard) { g.SpecSince = at(10 * time.Minute) }, 2*hour + 20*time.Minute},
 		"changed since":                {"cron(0 * * * ? *)", func(g *guard.Guard) { g.LastSuccessAt, g.SpecSince = at(-9*hour), at(10*time.Minute) }, 2*hour + 20*time.Minute},
-		"resumed since":                {"cron(0 * * * ? *)", func(g *guard.Guard) { g.LastSuccessAt, g.ResumedAt = at(-90*hour), at(10*time.Minute) }, 2*hour + 20*time.Minute},
+		"changed since, with a tick before that came to nothing": {"cron(0 6 1 * ? *)", func(g *guard.Guard) {
+			g.LastSuccessAt, g.LastTick, g.SpecSince = at(-37*24*hour), at(-6*24*hour+6*hour), at(10*time.Minute)
+		}, -6*24*hour + 7*hour + 20*time.Minute},
+		"changed since, after a success of the tick before": {"cron(0 6 1 * ? *)", func(g *guard.Guard) {
+			g.LastSuccessAt, g.LastTick, g.SpecSince = at(-6*24*hour+7*hour), at(-6*24*hour+6*hour), at(10*time.Minute)
+		}, 24*24*hour + 7*hour + 20*time.Minute},
+		"away between": {"cron(0 * * * ? *)", func(g *guard.Guard) {
+			g.LastSuccessAt, g.LastTick, g.SpecSince = at(-90*hour), at(-80*hour), at(10*time.Minute)
+		}, 2*hour + 20*time.Minute},
+		"changed since, and paused at the tick before": {"cron(0 6 1 * ? *)", func(g *guard.Guard) {
+			g.LastSuccessAt, g.LastTick, g.ResumedAt, g.SpecSince = at(-37*24*hour), at(-6*24*hour+6*hour), at(-2*24*hour), at(10*time.Minute)
+		}, 24*24*hour + 7*hour + 20*time.Minute},
+		"resumed since": {"cron(0 * * * ? *)", func(g *guard.Guard) { g.LastSuccessAt, g.ResumedAt = at(-90*hour), at(10*time.Minute) }, 2*hour + 20*time.Minute},
 		"pause that lapsed": {"cron(0 * * * ? *)", func(g *guard.Guard) {
 			g.LastSuccessAt, g.Paused = at(-90*hour), &guard.Pause{Until: at(10 * time.Minute)}
 		}, 2*hour + 20*time.Minute},

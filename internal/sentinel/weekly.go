@@ -35,6 +35,8 @@ const (
 	weeklyPage  = 20
 	// maxTries is how often a job's history is read before the message goes on without it.
 	maxTries = 5
+	// maxLost and maxFailed bound what is said of messages that were never sent.
+	maxLost, maxFailed = 4, 300
 	// maxLines is how many jobs a message names, those first that need a look: SNS takes 256
 	// KiB, DynamoDB 400.
 	maxLines = 100
@@ -55,6 +57,8 @@ type letter struct {
 	Lines   []letterLine `json:"lines,omitempty"`
 	Sending guard.Millis `json:"sending,omitempty"` // until then a sender may be at it
 	Sent    bool         `json:"sent,omitempty"`
+	Failed  string       `json:"failed,omitempty"` // why the last try to send failed
+	Lost    []string     `json:"lost,omitempty"`   // what became of messages that no try could send, the last ones
 
 	token string // of the record it was read from; empty: there was none
 }
@@ -79,11 +83,11 @@ func (h *Handler) weekly(ctx context.Context, e *engine.Engine, until time.Time)
 		return err
 	}
 	if l.Week != name {
-		l = letter{Week: name, token: l.token}
+		l = letter{Week: name, Lost: l.lost(), token: l.token}
 	}
 	if !l.Sent && !l.Written {
 		failed := h.write(ctx, e, &l, week, earliest(until, now.Add(weeklyShare)))
-		if l.Written && len(l.Lines) == 0 { // a scheduler without a history
+		if l.Written && len(l.Lines)+len(l.Lost) == 0 { // a scheduler without a history
 			l.Sent = true
 		}
 		if ours, err := h.keepLetter(ctx, &l); err != nil || !ours {
@@ -174,11 +178,38 @@ func (h *Handler) send(ctx context.Context, l *letter, week report.Week) error {
 		return err
 	}
 	if err := h.Notices.Notify(ctx, l.subject(h.Scheduler), l.text(h.Scheduler, week)); err != nil {
-		return err
+		l.Failed = cut(err.Error(), maxFailed)
+		_, keepErr := h.keepLetter(ctx, l)
+		return errors.Join(err, keepErr)
 	}
 	*l = letter{Week: l.Week, Sent: true, token: l.token}
 	_, err := h.keepLetter(ctx, l)
 	return err
+}
+
+// lost is what the next week's message says of messages that were never sent: nobody reads logs
+// for what did not come.
+func (l letter) lost() []string {
+	if l.Week == "" || l.Sent {
+		return nil
+	}
+	why := l.Failed
+	switch {
+	case why != "":
+	case l.Written:
+		why = "no try came to an end"
+	default:
+		why = "it was never written to its end"
+	}
+	all := append(l.Lost, fmt.Sprintf("The message of the week to %s could not be sent: %s", l.Week, why))
+	return all[max(0, len(all)-maxLost):]
+}
+
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + "..."
 }
 
 func (l letter) subject(scheduler string) string {
@@ -189,6 +220,9 @@ func (l letter) text(scheduler string, week report.Week) string {
 	const form = "Monday 2006-01-02 15:04"
 	var b strings.Builder
 	fmt.Fprintf(&b, "Scheduler %s from %s to %s UTC.\n\n", scheduler, week.From.Format(form), week.To.Format(form))
+	for _, line := range l.Lost {
+		b.WriteString(line + "\n\n")
+	}
 	for _, line := range l.Lines {
 		b.WriteString(line.Text + "\n\n")
 	}

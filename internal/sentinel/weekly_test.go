@@ -115,6 +115,32 @@ func TestWeeklyMessageThatCannotBeSentIsSentLater(t *testing.T) {
 	}
 }
 
+// A topic that refuses for a whole week is told of by the first message that gets through.
+func TestMessageThatWasNeverSentIsNamedInTheNext(t *testing.T) {
+	r, box := mailing(t, guard.NewMemory())
+	const week = 7 * 24 * time.Hour
+	box.fail = errors.New("KMSAccessDenied: " + strings.Repeat("x", 1000))
+	for range 6 { // weeks: no more are named than fit
+		r.Clock = r.Clock.Add(time.Minute)
+		r.tick()
+		r.Clock = r.Clock.Add(week - 2*time.Minute)
+	}
+	box.fail = nil
+	r.Clock = r.Clock.Add(time.Minute)
+	r.tick()
+	if len(box.texts) != 1 || strings.Count(box.texts[0], "could not be sent: KMSAccessDenied: x") != 4 || len(box.texts[0]) > 3000 {
+		t.Fatalf("messages %q: want one that names four before it, and why", box.texts)
+	}
+	if want := "The message of the week to 2026-10-19 could not be sent: "; !strings.Contains(box.texts[0], want) {
+		t.Errorf("message %q: want %q in it", box.texts[0], want)
+	}
+	r.Clock = r.Clock.Add(week)
+	r.tick()
+	if len(box.texts) != 2 || strings.Contains(box.texts[1], "could not be sent") {
+		t.Errorf("messages %q: want another without it", box.texts)
+	}
+}
+
 func TestSenderThatDiesIsFollowedByAnother(t *testing.T) {
 	r, box := mailing(t, guard.NewMemory())
 	r.Clock = r.Clock.Add(time.Minute)
