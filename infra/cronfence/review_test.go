@@ -203,6 +203,17 @@ func TestRunRoleMayDoWhatItsWorkNeedsAndNoMore(t *testing.T) {
 			t.Errorf("%s:\n got %s\nwant %s", shape, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
 		}
 	}
+	for condition, action := range map[string]string{"ArnEquals ecs:cluster <import World:": "ecs:RunTask", "StringEquals iam:PassedToService ecs-tasks.amazonaws.com": "iam:PassRole"} {
+		policy := all["container"].Resources[all["container"].id(t, "AWS::IAM::Policy", "RunRole")]
+		found := false
+		for _, s := range at(policy.Properties, "PolicyDocument", "Statement").([]any) {
+			s := s.(map[string]any)
+			found = found || s["Action"] == action && s["Condition"] != nil && strings.HasPrefix(text(s["Condition"]), condition)
+		}
+		if !found {
+			t.Errorf("%s of a container is not under %s", action, condition)
+		}
+	}
 	if len(all) != 9 {
 		t.Errorf("%d templates: want the scheduler's and one a kind of work", len(all))
 	}

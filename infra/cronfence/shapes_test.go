@@ -46,8 +46,11 @@ var shapes = sync.OnceValue(func() map[string]template {
 	} {
 		stack := awscdk.NewStack(app, jsii.String("Shape-"+shape.name), nil)
 		p := cronfence.JobProps{Scheduler: s, Schedule: schedule.Every(time.Hour), Target: shape.target, MaxRun: shape.maxRun}
-		if shape.name == "without-beats" {
+		switch shape.name {
+		case "without-beats":
 			p.Lease = 5 * time.Minute
+		case "glue":
+			p.Payload = map[string]any{"cluster": *w.cluster.ClusterName()}
 		}
 		cronfence.NewJob(stack, shape.name, &p)
 		stacks[shape.name] = stack
@@ -143,5 +146,12 @@ func plainly(v any) any {
 func TestTemplatesAreTheGoldenOnes(t *testing.T) {
 	for _, name := range []string{"scheduler", "with-beats", "without-beats", "chain", "container", "task-token"} {
 		checkGolden(t, name+".template.json", reviewable(t, synthShapes(t)[name].file))
+	}
+}
+
+func TestPayloadMayNameResourcesOfTheApp(t *testing.T) {
+	text, _ := synthShapes(t)["glue"].definition(t, "shop_glue")
+	if !strings.Contains(text, `"payload":{"cluster":"<import World:`) {
+		t.Errorf("the payload does not name the cluster: %s", text)
 	}
 }

@@ -168,9 +168,11 @@ func (t ecsTarget) grants(scope constructs.Construct) grants {
 	}
 	pass := permit(roles, "iam:PassRole")
 	pass.conditions = map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}}
+	// Every revision: a run that is live while the next one is deployed starts its own.
+	run := permit([]string{arn("task-definition", *t.TaskDefinition.Family()+":*")}, "ecs:RunTask")
+	run.conditions = map[string]any{"ArnEquals": map[string]any{"ecs:cluster": *t.Cluster.ClusterArn()}}
 	return grants{permissions: []permission{
-		// Every revision: a run that is live while the next one is deployed starts its own.
-		permit([]string{arn("task-definition", *t.TaskDefinition.Family()+":*")}, "ecs:RunTask"),
+		run,
 		permit([]string{arn("task", *t.Cluster.ClusterName()+"/*")}, "ecs:StopTask", "ecs:DescribeTasks"),
 		pass,
 		managedRule(scope, "StepFunctionsGetEventsForECSTaskRule"),
