@@ -17,7 +17,7 @@ const minCompressSize = 10_240
 // AWS is the configuration that Lambda gives a function, all in its environment: Region and
 // credentials, which stay the same for as long as the process lives. The SDK's own package for
 // that finds credentials in many places where no function has any, and links four services for
-// it; a third of a cold start went there. Of what else it reads, endpoints count here too:
+// it; a quarter of a cold start went there. Of what else it reads, endpoints count here too:
 // AWS_ENDPOINT_URL, with a service's name or without, AWS_USE_FIPS_ENDPOINT and
 // AWS_USE_DUALSTACK_ENDPOINT.
 func AWS() (aws.Config, error) {
