@@ -24,7 +24,8 @@ func newBackfillCommand() *cobra.Command {
 	cmd := o.command("backfill JOB", "Run planned ticks of the past, one at a time",
 		`Puts a cursor over the planned ticks between two instants, both included, on the job's guard. They
 are run one at a time, the oldest first, whenever nothing else wants the guard: planned ticks and
-ticks that wait come first. Each is run whatever became of the planned tick of that instant, under an
+ticks that wait come first. Where a run takes longer than what is left until the next planned tick,
+planned ticks and the backfill take turns, so some planned ticks meet a run of the backfill. Each is run whatever became of the planned tick of that instant, under an
 id of its own, backfill-TICK; one that was backfilled before is passed over. The job's function finds
 the tick in its run object.
 

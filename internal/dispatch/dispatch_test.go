@@ -186,6 +186,7 @@ func TestNameThatAnEarlierGuardUsedIsNotSwallowed(t *testing.T) {
 	if err := w.Runs.Start(t.Context(), spec.Machine, run, `{"fence":7}`); err != nil {
 		t.Fatal(err)
 	}
+	w.Runs.End(run, machine.Succeeded, "")
 	w.Tick(spec, "02:00")
 	row := w.Row("cleanup", "02:00")
 	if row.Outcome != guard.Failed || row.Error != "Cronfence.NameUsed" {

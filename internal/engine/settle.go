@@ -124,7 +124,7 @@ func (e *Engine) takeOver(ctx context.Context, g guard.Guard, by string, deadlin
 		case dec.Verdict != guard.Look || stopped:
 			return &g, true, nil
 		}
-		if err := e.stop(ctx, *g.Spec, g.Run.ID, stopError[g.Mark.Why], string(g.Mark.Why)+": "+g.Mark.By); err != nil && !g.Spec.Fenced {
+		if err := e.stop(ctx, *g.Spec, g.Run.ID, stopError[g.Mark.Why], string(g.Mark.Why)+": "+g.Mark.By); err != nil && !guard.FencedHolder(g) {
 			return &g, true, nil // warned of; the old run keeps its place
 		}
 	}
@@ -140,7 +140,7 @@ var stopError = map[guard.MarkReason]string{
 func (e *Engine) sightOfHolder(ctx context.Context, g guard.Guard) (guard.Sight, error) {
 	sight, fence, err := e.look(ctx, *g.Spec, g.Run.ID)
 	if err == nil && fence != g.Fence { // a stranger of the same name: this run was never started
-		sight = guard.Sight{}
+		sight = guard.Sight{At: sight.At}
 	}
 	return sight, err
 }
@@ -158,6 +158,10 @@ func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard) (guard.Backlog
 	b := *g.Backlog
 	at := p.Next(b.Next - 1)
 	t := guard.BacklogTick{At: at, Next: b.To + 1}
+	if g.SpecHash != "" { // else its schedule is gone
+		now := e.now()
+		t.Due, t.Coming = p.Prev(now+1), p.Next(now)
+	}
 	if at == 0 || at > b.To {
 		return t, nil
 	}

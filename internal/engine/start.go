@@ -83,9 +83,14 @@ func (e *Engine) startedBefore(ctx context.Context, spec schema.Spec, row guard.
 		return err
 	case !sight.Known: // taken, but not visible yet
 		return fmt.Errorf("start %s: %w", row.Run, machine.ErrNotFound)
+	case fence != row.Fence && !sight.Ended: // nobody holds the guard for it: it must not go on beside another
+		if err := e.stop(ctx, spec, row.Run, schema.ErrorLeaseLost, "its guard was lost"); err != nil {
+			return fmt.Errorf("start %s: an execution of this name goes on and cannot be stopped: %w", row.Run, err)
+		}
+		return fmt.Errorf("start %s: an execution of this name, of an earlier guard of the job, is being stopped", row.Run)
 	case fence != row.Fence:
 		sight = guard.Sight{
-			Ended: true, Outcome: guard.Failed, Error: "Cronfence.NameUsed",
+			Ended: true, Outcome: guard.Failed, Error: "Cronfence.NameUsed", MayLinger: sight.MayLinger, EndedAt: sight.EndedAt,
 			Cause: "name used: an execution of this name belongs to an earlier guard of the job",
 		}
 	case !sight.Ended:
@@ -106,9 +111,10 @@ func endOf(row guard.Row, s guard.Sight) guard.End {
 
 // look describes a run. fence is the one its input carries.
 func (e *Engine) look(ctx context.Context, spec schema.Spec, run string) (s guard.Sight, fence int64, err error) {
+	at := e.now()
 	x, err := e.Machines.Describe(ctx, schema.ExecutionARN(spec.Machine, run))
 	if errors.Is(err, machine.ErrNotFound) {
-		return guard.Sight{}, 0, nil
+		return guard.Sight{At: at}, 0, nil
 	}
 	if err != nil {
 		return guard.Sight{}, 0, fmt.Errorf("describe %s: %w", run, err)
@@ -117,7 +123,9 @@ func (e *Engine) look(ctx context.Context, spec schema.Spec, run string) (s guar
 	if err := json.Unmarshal([]byte(x.Input), &in); err != nil {
 		in.Fence = 0 // not one of ours: no fence of ours is 0
 	}
-	return SightOf(x, spec.Chain, e.now()), in.Fence, nil
+	s = SightOf(x, spec.Chain, e.now())
+	s.At = at
+	return s, in.Fence, nil
 }
 
 // SightOf reads an execution's status. now is read after the look: the work of an execution

@@ -119,7 +119,8 @@ func (e *Engine) sweepShared(ctx context.Context, g *guard.Guard, _ guard.Millis
 		return g, nil
 	}
 	now := e.now()
-	since := now.Add(-g.Spec.Window() - g.Spec.MachineTimeout() - 24*time.Hour)
+	longest := max(time.Duration(g.LiveSeconds)*time.Second, g.Spec.Window()+schema.StartAllowance+g.Spec.MachineTimeout())
+	since := now.Add(-longest - 24*time.Hour)
 	looked, open := 0, false
 	for _, k := range []guard.Kind{guard.Scheduled, guard.Manual} {
 		q := guard.RowQuery{Job: g.Job, OpenOnly: true, From: guard.TickID(k, since), To: guard.TickID(k, now.Add(time.Hour))}
@@ -143,7 +144,7 @@ func (e *Engine) sweepShared(ctx context.Context, g *guard.Guard, _ guard.Millis
 			}
 		}
 	}
-	if open || g.SpecSince > since { // runs of an older spec may have had more time
+	if open {
 		return g, nil
 	}
 	return e.commitGuard(ctx, guard.NoneLive(*g, e.NewToken(), now))

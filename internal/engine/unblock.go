@@ -90,6 +90,13 @@ const openFor = 7 * 24 * time.Hour
 func (e *Engine) openRows(ctx context.Context, g guard.Guard) ([]guard.Row, error) {
 	var open []guard.Row
 	since := e.now().Add(-g.Spec.Window() - g.Spec.MachineTimeout() - openFor)
+	if g.Spec.Retries > 0 { // another attempt may begin so much later than its tick
+		p, err := PlannedBy(g)
+		if err != nil {
+			return nil, err
+		}
+		since = since.Add(-g.Spec.RetryWindow(p.interval(p.Prev(e.now()))))
+	}
 	for _, q := range []guard.RowQuery{
 		{Job: g.Job, OpenOnly: true, From: guard.TickID(guard.Scheduled, since), To: lastScheduled},
 		{Job: g.Job, OpenOnly: true, From: lastScheduled},

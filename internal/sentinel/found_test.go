@@ -237,3 +237,23 @@ func TestGuardThatCannotBeReadStopsNoOtherJobsSweep(t *testing.T) {
 		t.Errorf("guard %+v: want it swept", g)
 	}
 }
+
+func TestOlderSpecThatALateTickPutBackIsReplacedByTheDeployedOne(t *testing.T) {
+	before, after := testworld.Minutely("report"), testworld.Spec("report", "cron(0 0 * * ? *)")
+	d := deploy(before)
+	r := newRig(t, d)
+	r.Established(before, "01:01")
+	d.specs[schema.ScheduleName(testworld.Scheduler, "report")], d.modified = after, r.At("01:02:40")
+	r.sweep("01:02:55") // really 01:03:05: its clock is 10 s behind, as may be; the schedule was changed at 01:03:02
+	r.At("01:03:10")    // the last tick of the old spec, planned 01:03:00, delivered 10 s late
+	if _, err := r.Succeed(r.Tick(before, "01:03")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []string{"01:03:30", "01:10:30", "01:30:30", "02:00:30"} {
+		r.sweep(c)
+	}
+	gaps, _ := r.Store.Store.Gaps(t.Context(), "report", "", ":", 10)
+	if g := r.Guard("report"); g.Spec.Schedule != after.Schedule {
+		t.Errorf("an hour later: schedule %q, deployed is %q; gaps %v", g.Spec.Schedule, after.Schedule, gaps)
+	}
+}

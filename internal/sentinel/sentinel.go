@@ -45,9 +45,9 @@ type Handler struct {
 	Notices   Notices   // may be nil: then there is no weekly message
 	Out       io.Writer // log and metric lines
 
-	// known is when each job's schedule was last compared with its guard, by job: a function that
-	// stays warm compares only what changed since.
-	known map[string]time.Time
+	// known is how each job's schedule was when it was last compared with its guard, by job: a
+	// function that stays warm compares only what changed since.
+	known map[string]known
 	// told is the week whose message is known to be sent.
 	told string
 }
@@ -96,13 +96,13 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine, until time.Time
 		return nil, fmt.Errorf("list schedules: %w", err)
 	}
 	if h.known == nil {
-		h.known = map[string]time.Time{}
+		h.known = map[string]known{}
 	}
 	deployed := map[string]bool{}
 	var failed []error
 	for _, s := range list {
 		deployed[s.Job] = !s.Disabled
-		if at, ok := h.known[s.Job]; ok && !s.Modified.After(at) || h.Now().After(until) {
+		if k, ok := h.known[s.Job]; ok && !s.Modified.After(k.modified) || h.Now().After(until) {
 			continue
 		}
 		spec, err := h.Schedules.Spec(ctx, s.Name)
@@ -116,7 +116,7 @@ func (h *Handler) compare(ctx context.Context, e *engine.Engine, until time.Time
 			failed = append(failed, fmt.Errorf("schedule %s: %w", s.Name, err))
 			continue
 		}
-		h.known[s.Job] = s.Modified
+		h.known[s.Job] = known{s.Modified, spec.Hash()}
 	}
 	return deployed, errors.Join(failed...)
 }
@@ -160,9 +160,15 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 		}
 	}
 	if whole && reply.Complete { // a guard that somebody deleted is made anew by the next sweep
-		maps.DeleteFunc(h.known, func(job string, _ time.Time) bool { return !seen[job] })
+		maps.DeleteFunc(h.known, func(job string, _ known) bool { return !seen[job] })
 	}
 	return reply, errors.Join(append(failed, h.setResumePoint(ctx, began, after))...)
+}
+
+// known is a schedule as it was last seen.
+type known struct {
+	modified time.Time
+	hash     string // of its spec
 }
 
 func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writer, g guard.Guard, deployed map[string]bool) error {
@@ -176,6 +182,8 @@ func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writ
 			return err
 		}
 		g = *forgotten
+	} else if k := h.known[g.Job]; k.hash != "" && k.hash != g.SpecHash { // a late tick put an older spec back
+		delete(h.known, g.Job) // the next sweep compares it again
 	}
 	reportGauges(log, g, schema.MillisOf(h.Now()))
 	return e.SweepGuard(ctx, g)

@@ -33,6 +33,11 @@ type execution struct {
 	work    *work
 	output  string // of a success
 
+	// How long its work may go on behind its end, and whether it checks its fence: by the spec
+	// that it was claimed under, see terms.
+	drain  Millis
+	fenced bool
+
 	status schema.RunStatus // what the settle step reports
 	end    *schema.EndError
 	endAt  time.Time // when the settling state was entered, by AWS' clock
@@ -50,7 +55,20 @@ func (w *World) newExecution(name, input string) (*execution, error) {
 	}
 	x.Status, x.Input, x.StartedAt = machine.Running, input, w.awsNow()
 	w.executions[name] = x
+	w.terms(x)
 	return x, nil
+}
+
+// terms are how the run's work ends. A deployment between its claim and its start, within seconds,
+// may change them in truth, and nobody could know of it: that is left out.
+func (w *World) terms(x *execution) {
+	x.drain, x.fenced = Millis(x.spec.DrainSeconds*1000), x.spec.Fenced
+	if w.faultless {
+		return
+	}
+	if g := w.guard; g != nil && g.Run != nil && g.Run.ID == x.in.Run {
+		x.drain, x.fenced = Millis(g.Run.Terms.DrainSeconds*1000), g.Run.Terms.Fenced
+	}
 }
 
 // begin enters the machine's first state.

@@ -60,7 +60,7 @@ func (w *World) trusted(r *runRecord) bool {
 	if r.shared || r.x == nil || r.x.phase != working {
 		return false
 	}
-	return !w.plan.Spec.Fenced || w.clock-margin/2 <= r.lease
+	return !r.x.fenced || w.clock-margin/2 <= r.lease
 }
 
 // fencesRise is I2: every fence given is higher than all before, over deletions and
@@ -168,6 +168,12 @@ func oneWorks(h *history, w *World, o *observation) string {
 		return worksAlone(h, w, o.began.x)
 	case o.started != nil:
 		return startsInItsPlace(h, o.started.in)
+	case o.commit != nil && o.after != nil && o.after.Spec.Overlap != policy.Allow:
+		for i, row := range o.rowsAfter {
+			if row != nil && row.Shared && o.rowsBefore[i] == nil && !row.Outcome.Final() {
+				return fmt.Sprintf("%s is let in beside others by policy %s", row.Run, o.after.Spec.Overlap)
+			}
+		}
 	}
 	return ""
 }
@@ -179,7 +185,7 @@ func worksAlone(h *history, w *World, x *execution) string {
 	}
 	for _, k := range h.working {
 		r := h.byFence(k.x.in.Fence)
-		ending := r != nil && w.plan.Spec.Fenced && r.left
+		ending := r != nil && k.x.fenced && r.left
 		beside := r != nil && r.shared && r.fence > x.in.Fence // a tick of the old policy, late
 		if !ending && !beside {
 			return fmt.Sprintf("%s begins to work while %s does", x.name(), k.x.name())

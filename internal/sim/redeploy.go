@@ -9,11 +9,10 @@ import (
 	"github.com/cronfence/cronfence/pkg/policy"
 )
 
-// redeploy makes up another spec for the same job: another policy, other durations, or
-// another schedule. What may go on behind an end, and who checks fences, stays as it is:
-// nobody can know it of a run that is gone from the guard.
+// redeploy makes up another spec for the same job: another policy, other durations, another
+// way to end, or another schedule.
 func redeploy(rng *rand.Rand, s schema.Spec) schema.Spec {
-	switch rng.IntN(3) {
+	switch rng.IntN(4) {
 	case 0:
 		s.Overlap = policy.Overlap(rng.IntN(int(policy.Allow) + 1))
 		s.KeepFirst = s.KeepFirst && s.Overlap == policy.QueueOne
@@ -23,6 +22,9 @@ func redeploy(rng *rand.Rand, s schema.Spec) schema.Spec {
 	case 1:
 		s.MaxRunSeconds += 30
 		s.LeaseSeconds += 20
+	case 2:
+		s.DrainSeconds = []int64{0, 20, 45}[rng.IntN(3)]
+		s.Fenced = s.Overlap != policy.Allow && rng.IntN(2) == 0
 	default:
 		other := map[string]string{everyMinute: everyOther, everyOther: everyMinute}
 		s.Schedule = other[s.Schedule]

@@ -55,12 +55,11 @@ func (w *World) cancelWork(x *execution) {
 		return
 	}
 	k.lingers = true
-	drain := Millis(w.plan.Spec.DrainSeconds * 1000)
-	if drain == 0 {
+	if x.drain == 0 {
 		w.endWork(k)
 		return
 	}
-	w.after(w.between(0, drain), func() { w.endWork(k) })
+	w.after(w.between(0, x.drain), func() { w.endWork(k) })
 }
 
 func (w *World) endWork(k *work) {

@@ -46,6 +46,9 @@ type BacklogTick struct {
 	Interval int64  // seconds
 	Next     Millis // the planned tick after it; 0 when there is none
 	Done     bool   // it is on record already, or was not missed: pass over it
+	// Due and Coming are the planned ticks around now: the last one, and the first to come. 0: there
+	// is none.
+	Due, Coming Millis
 }
 
 // startBacklog starts the backlog's next tick on a guard that is free, or passes over it.
@@ -70,6 +73,9 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 		g.Backlog = &left
 		return handOver{guard: g}
 	}
+	if b.Kind == CatchUp && g.SpecHash == "" || !g.spares(t, now) {
+		return handOver{guard: g}
+	}
 	left.Left--
 	g.Backlog = &left
 	row := Row{
@@ -77,8 +83,25 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 		Attempt: 1, ClaimedAt: now, Interval: t.Interval, Delay: max(0, int64(now-t.At)),
 		Why: fmt.Sprintf("%s, %d more to come at the most", b.Kind, left.Left),
 	}
-	g, row = g.acquire(row, now)
+	g, row = g.acquire(row, 0, now)
 	return handOver{guard: g, writes: []Write{newRow(row)}, next: &row}
+}
+
+// spares tells whether the backlog may have the guard now. After a run of the job's own it may;
+// after one of the backlog only if another like it is over before the next planned tick, so that
+// the two take turns where there is not time for both. A planned tick that had a minute to come
+// and did not take the guard is not waited for.
+func (g Guard) spares(t BacklogTick, now Millis) bool {
+	if g.Last == nil || t.Coming == 0 {
+		return true
+	}
+	switch kind, _ := KindOf(g.Last.Tick); kind {
+	case Backfill, CatchUp:
+		over := now.Add(Margin) + Millis(g.Last.RunTime)
+		return over < t.Coming || t.Due > g.Last.EndedAt && now >= t.Due.Add(time.Minute)
+	default:
+		return true
+	}
 }
 
 // AdvanceBacklog starts the backlog's next tick on a free guard. It is false when there is

@@ -155,3 +155,39 @@ func TestPlannedTickGoesBeforeTheBacklog(t *testing.T) {
 		t.Errorf("row %+v", row)
 	}
 }
+
+func TestBacklogTakesTurnsWithPlannedTicksWhereThereIsNoTimeForBoth(t *testing.T) {
+	const coming = Millis(120_000)
+	for name, c := range map[string]struct {
+		last    *LastRun
+		tick    BacklogTick
+		seconds int // after t0
+		want    bool
+	}{
+		"nothing ran before":              {nil, BacklogTick{Coming: coming}, 0, true},
+		"a planned run was last":          {&LastRun{Tick: "2026-09-07T02:00:00Z", RunTime: 300_000}, BacklogTick{Coming: coming}, 0, true},
+		"its own, and there is time":      {&LastRun{Tick: "backfill-2026-09-07T01:00:00Z", RunTime: 109_999}, BacklogTick{Coming: coming}, 0, true},
+		"its own, and there is not":       {&LastRun{Tick: "catchup-2026-09-07T01:00:00Z", RunTime: 110_000}, BacklogTick{Coming: coming}, 0, false},
+		"the planned tick may come still": {&LastRun{Tick: "backfill-2026-09-07T01:00:00Z", RunTime: 300_000, EndedAt: -1}, BacklogTick{Coming: coming, Due: 1}, 59, false},
+		"the planned tick did not come":   {&LastRun{Tick: "backfill-2026-09-07T01:00:00Z", RunTime: 300_000, EndedAt: -1}, BacklogTick{Coming: coming, Due: 1}, 61, true},
+		"it had come before that run":     {&LastRun{Tick: "backfill-2026-09-07T01:00:00Z", RunTime: 300_000, EndedAt: 2}, BacklogTick{Coming: coming, Due: 1}, 61, false},
+		"nothing is planned":              {&LastRun{Tick: "backfill-2026-09-07T01:00:00Z", RunTime: 300_000}, BacklogTick{}, 0, true},
+	} {
+		last := c.last
+		if last != nil {
+			at := *last
+			at.EndedAt += t0
+			last = &at
+		}
+		tick := c.tick
+		if tick.Coming != 0 {
+			tick.Coming += t0
+		}
+		if tick.Due != 0 {
+			tick.Due += t0
+		}
+		if got := (Guard{Last: last}).spares(tick, t0.Add(time.Duration(c.seconds)*time.Second)); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}

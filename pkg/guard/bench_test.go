@@ -163,6 +163,7 @@ func (b *bench) settle(e End) Decision {
 func (b *bench) takeOver(s Sight) Decision {
 	b.t.Helper()
 	g := b.guard()
+	s.At = b.now
 	return b.do(TakeOver(g, b.rowOf(g.Run.Tick), s, "sweep", BacklogTick{}, b.token(), b.now))
 }
 

@@ -26,7 +26,7 @@ func claimNeeds(d Delivery, hash string, now Millis) []Cond {
 		{"specHash", Is, hash},
 	}...)
 	if d.Spec.Overlap == policy.Allow { // which starts beside whatever lives
-		return conds
+		return append(conds, Cond{"liveSeconds", MissingOrLess, liveSeconds(d.Spec) + 1})
 	}
 	return append(conds,
 		Cond{"drainUntil", MissingOrLess, now.Add(-Margin)},
@@ -43,6 +43,7 @@ var claimIgnores = ignored{
 	"mark":          "without a run it means nothing",
 	"stop":          "without a run it means nothing",
 	"stopDeadline":  "without a run it means nothing",
+	"liveSeconds":   "asked for by policy Allow, which raises it; for the others live speaks",
 	"lastGap":       "told, not decided by",
 	"lastSuccessAt": "told, not decided by",
 	"last":          "told, not decided by",
@@ -71,7 +72,7 @@ func BlindClaim(d Delivery, now Millis) (Decision, bool) {
 	if spec.Overlap == policy.Allow {
 		want, row = seen.admit(d, now)
 	} else {
-		want, row = seen.acquire(d.claim(now), now)
+		want, row = seen.acquire(d.claim(now), d.startDeadline(), now)
 	}
 	want.LastTick = d.At
 	if d.Prev != 0 { // every tick before this one is on record
@@ -106,6 +107,7 @@ var settleIgnores = ignored{
 	"stopDeadline":  "the run has ended",
 	"drainUntil":    "it stays",
 	"live":          "it stays",
+	"liveSeconds":   "it stays",
 	"lastTick":      "it stays",
 	"lastGap":       "it stays",
 	"lastSuccessAt": "a success sets it",

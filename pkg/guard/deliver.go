@@ -1,6 +1,8 @@
 package guard
 
 import (
+	"time"
+
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
@@ -43,17 +45,17 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 		return Decision{Verdict: first, Guard: *g}
 	}
 	want := g.seenTick(d, now)
-	action := d.rule().Decide(policy.Situation{
+	action := d.rule(want).Decide(policy.Situation{
 		Late:    late,
 		Blocked: !g.Ready,
 		Paused:  g.paused(now),
 		Held:    g.occupied(now) || g.Waiting != nil,
 		Older:   g.Run != nil && d.At < g.Run.Planned,
-		Waiting: g.waiter(d.At),
+		Waiting: g.waiter(d.At, now),
 	})
 	switch action {
 	case policy.Start:
-		want, row := want.acquire(d.claim(now), now)
+		want, row := want.acquire(d.claim(now), d.startDeadline(), now)
 		return decided(Start, d, *g, want, row)
 	case policy.StartBeside:
 		want, row := want.admit(d, now)
@@ -65,12 +67,12 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 	}
 }
 
-// ofReplaced tells whether a tick is one of a spec that was replaced while it was on its way.
-// LastTick speaks for the ticks of the new schedule, which it need not be among: until its window
-// is over, its row alone tells whether it was decided.
+// ofReplaced tells whether a tick may be one of a spec that was replaced while it was on its way,
+// even if that stands again. LastTick speaks for the ticks of the schedules since, which it need
+// not be among: until its window is over, its row alone tells whether it was decided.
 func (d Delivery) ofReplaced(g Guard, now Millis) bool {
 	window := min(d.Spec.Window(), g.Spec.Window())
-	return d.Spec.Hash() != g.SpecHash && d.At < g.SpecSince.Add(Margin) && now < d.At.Add(window-Margin)
+	return d.At < g.SpecSince.Add(Margin) && now < d.At.Add(window-Margin)
 }
 
 // first says what must be seen to before a tick can be judged; Done: nothing.
@@ -150,31 +152,50 @@ func (g Guard) seenTick(d Delivery, now Millis) Guard {
 }
 
 // acquire gives the guard to a run. row says which, and from when on it may start.
-// Whoever starts it must do so before StartBy, which leaves time for a first renewal.
-func (g Guard) acquire(row Row, now Millis) (Guard, Row) {
+// Whoever starts it must do so before StartBy, which leaves time for a first renewal, and lies not
+// past its start deadline, if there is one, but for the process that acquires at the last moment.
+func (g Guard) acquire(row Row, startDeadline, now Millis) (Guard, Row) {
 	g.Version = max(g.Version+1, int64(now))
 	g.Fence = g.Version
 	row.Outcome, row.Fence = Running, g.Fence
 	row.Run = schema.RunID(g.Job, row.Tick, row.Attempt)
-	g.Run = &RunRef{ID: row.Run, Tick: row.Tick, Planned: row.At, Attempt: row.Attempt, At: now}
+	g.Run = &RunRef{ID: row.Run, Tick: row.Tick, Planned: row.At, Attempt: row.Attempt, At: now, Terms: termsOf(*g.Spec)}
 	g.LeaseUntil, g.StartBy = lease(*g.Spec, max(now, row.NotBefore))
+	g.StartBy = inTime(g.StartBy, startDeadline, now)
 	g.MaxRunUntil = g.StartBy.Add(g.Spec.MaxRun())
 	g.Mark, g.Stop, g.StopDeadline = nil, nil, 0
 	g.TTL = 0
 	row.StartBy, row.MaxRunUntil = g.StartBy, g.MaxRunUntil
+	row.Terms = &g.Run.Terms
 	return g, row
+}
+
+// inTime bounds the instant until which a start is sent by a start deadline, 0 for none. Who
+// acquires now has a dispatcher's time for it in any case.
+func inTime(startBy, startDeadline, now Millis) Millis {
+	if startDeadline == 0 {
+		return startBy
+	}
+	return min(startBy, max(startDeadline, now.Add(schema.DispatcherTimeout)+1))
 }
 
 // admit starts the tick's run beside whatever else runs: the guard only counts it.
 func (g Guard) admit(d Delivery, now Millis) (Guard, Row) {
 	g.Version = max(g.Version+1, int64(now))
-	g.Live++
+	g.Live, g.LiveSeconds = g.Live+1, max(g.LiveSeconds, liveSeconds(d.Spec))
 	g.TTL = 0
 	row := d.claim(now)
 	row.Fence, row.Run, row.Shared = g.Version, schema.RunID(g.Job, d.Tick, row.Attempt), true
-	row.StartBy = now.Add(schema.StartAllowance)
+	row.StartBy = inTime(now.Add(schema.StartAllowance), d.startDeadline(), now)
 	row.MaxRunUntil = row.StartBy.Add(d.Spec.MaxRun())
+	terms := termsOf(d.Spec)
+	row.Terms = &terms
 	return g, row
+}
+
+// liveSeconds is how long after its planned instant a run of policy Allow can be going on.
+func liveSeconds(spec schema.Spec) int64 {
+	return int64((spec.Window() + schema.StartAllowance + spec.MachineTimeout()) / time.Second)
 }
 
 // lease returns until when a run that may start from an instant on is trusted, and by when
@@ -188,12 +209,13 @@ func lease(spec schema.Spec, from Millis) (until, startBy Millis) {
 	return startBy.Add(spec.MachineTimeout() + schema.SettleAllowance + Margin), startBy
 }
 
-func (d Delivery) rule() policy.Rule {
-	rule := d.Spec.Rule()
+// rule is the overlap policy that a tick meets: that of the spec which stands, not of one that it
+// may still carry, unless the tick has a policy of its own.
+func (d Delivery) rule(g Guard) policy.Rule {
 	if d.Overlap != nil {
-		rule = policy.Rule{Overlap: *d.Overlap}
+		return policy.Rule{Overlap: *d.Overlap}
 	}
-	return rule
+	return g.Spec.Rule()
 }
 
 // startDeadline is how late the tick may still start.

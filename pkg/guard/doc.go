@@ -58,7 +58,8 @@
 //   - The dispatcher dies before its commit: nothing happened; Lambda delivers again.
 //   - It dies between commit and start: the next delivery or the sweep sends the start, until
 //     StartBy. After that nobody does, and the run is Abandoned once StartBy plus margin is
-//     over: a process that wakes up late must not start what others have given up.
+//     over: a process that wakes up late must not start what others have given up. StartBy lies
+//     not past the tick's start deadline, but for who claims it at the last moment.
 //   - A start's answer is lost: "exists" with the same fence is this run; with another fence it
 //     is a stranger from before the guard was lost, and the run is Failed, never swallowed.
 //   - The run dies, or its machine fails in a way it cannot catch: its status event settles it;
@@ -81,7 +82,7 @@
 //     starts it. One that waits past its start deadline is Expired, and its stop request withdrawn.
 //   - The guard is deleted: made anew, blocked. It stays so for as long as a run of the old one
 //     could be trusted or its work go on; then open rows are closed as a take-over closes them.
-//     The job pays with a pause and its run, never with an overlap.
+//     The job pays with a pause and its run, never with an overlap, as long as its rows are there.
 //   - A ledger row is deleted: an end brings back what it knows of it. LastTick remembers that
 //     the tick was decided.
 //   - Ticks never come: once start deadline and delivery grace are over they are recorded as
@@ -90,8 +91,12 @@
 //     schedule that is still on its way is decided as ever, although LastTick, which speaks for
 //     the new one, may have passed it; its row alone says whether it was decided before. If
 //     somebody deletes that row within the tick's window, a redelivery decides it once more. A
-//     policy that is Replace no longer withdraws its stop request while there is time. A job is
-//     removed: nothing is expected of it, its guard stays for its fences.
+//     policy that is Replace no longer withdraws its stop request while there is time. A run keeps
+//     the drain time and the word on its fences that it began with, if those that stand now are no
+//     safer; runs of Allow hold on for as long as their own spec let them, and what one brought
+//     late meets the policy that stands. What was to be caught up with of another schedule stays
+//     missed. A job is removed: nothing is expected of it, its guard stays for its fences; a tick
+//     that waits still runs.
 //
 // # The margin
 //
@@ -106,6 +111,9 @@
 //   - Exactly-once effects. A paused process can still try to write late. The fence is what
 //     makes the write fail, so only writes that check it are protected.
 //   - Anything about runs of policy Allow beyond their record.
+//   - The guard and the open row of a run both deleted while it works: nobody can know of it.
+//   - A metric point of every outcome: it is written behind the commit, by whoever made it, and a
+//     process that dies between the two writes none. Overdue and the report are of the table.
 //   - Order among ticks beyond: the newest waits (or the first, if so chosen).
 //   - More than one Region. A global table checks conditions where the write arrives.
 //   - A table restored from a backup knows no fence given since: resume its jobs only after the

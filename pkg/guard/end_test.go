@@ -111,11 +111,11 @@ func TestWorkThatMayGoOnHoldsTheGuard(t *testing.T) {
 
 func TestDrainIsNeverShortened(t *testing.T) {
 	g := Guard{Spec: &schema.Spec{DrainSeconds: 300}, DrainUntil: t0.Add(time.Hour)}
-	if got := g.release(End{MayLinger: true, EndedAt: t0}, t0); got.DrainUntil != g.DrainUntil {
+	if got := g.release(End{MayLinger: true, EndedAt: t0}, (*Terms)(nil).drain(g.Spec), t0); got.DrainUntil != g.DrainUntil {
 		t.Errorf("drains until %v: an earlier end shortened it", got.DrainUntil)
 	}
 	g = Guard{} // of an older version, without a spec
-	if got := g.release(End{MayLinger: true, EndedAt: t0}, t0); got.DrainUntil != 0 {
+	if got := g.release(End{MayLinger: true, EndedAt: t0}, (*Terms)(nil).drain(g.Spec), t0); got.DrainUntil != 0 {
 		t.Errorf("drains until %v without a spec", got.DrainUntil)
 	}
 }

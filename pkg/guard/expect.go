@@ -25,15 +25,22 @@ func (g Guard) respec(spec schema.Spec, hash string, now Millis) Guard {
 	if g.Spec != nil && g.Spec.Overlap == policy.Replace && spec.Overlap != policy.Replace {
 		g = g.withdrawStop(now)
 	}
+	if b := g.Backlog; b != nil && b.Kind == CatchUp && !sameSchedule(g.Spec, spec) { // what was missed stays missed
+		g.Backlog = nil
+	}
 	g.Spec, g.SpecHash, g.SpecSince = &spec, hash, now
 	return g
+}
+
+func sameSchedule(was *schema.Spec, is schema.Spec) bool {
+	return was != nil && was.Schedule == is.Schedule && was.Timezone == is.Timezone && was.Start == is.Start && was.End == is.End
 }
 
 // NoneLive notes that no run of policy Allow is on record any more: a row that somebody deleted
 // must not count as alive for ever.
 func NoneLive(g Guard, token string, now Millis) Decision {
 	want := g
-	want.Live = 0
+	want.Live, want.LiveSeconds = 0, 0
 	want.TTL = guardTTL(now, 0)
 	return changed(token, g, want)
 }

@@ -23,13 +23,17 @@ func PauseJob(g Guard, p Pause, token string) Decision {
 	return changed(token, g, want.withdrawStop(p.At)) // nothing would run in the holder's place
 }
 
-// ResumeJob ends a pause. It starts nothing by itself: the next tick does.
+// ResumeJob ends a pause. It starts nothing by itself: the next tick does. A tick that waits to
+// replace the holder has it asked to stop again.
 func ResumeJob(g Guard, token string, now Millis) (Decision, error) {
 	if !g.paused(now) {
 		return Decision{}, refusal("job %s is not paused", g.Job)
 	}
 	want := g
 	want.Paused, want.ResumedAt = nil, now
+	if w := want.Waiting; w != nil && w.Why == "replace" && want.Run != nil && want.Stop == nil { // the pause withdrew it
+		want.Stop, want.StopDeadline = &StopRequest{ByTick: w.Tick, At: now}, now.Add(want.Spec.Grace())
+	}
 	if want.Run == nil {
 		want.TTL = guardTTL(now, 0)
 	}

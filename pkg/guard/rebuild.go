@@ -14,7 +14,7 @@ func BlockUntil(g Guard, open []Row, token string, now Millis) Decision {
 	until, _ := lease(*g.Spec, now)
 	want.ReadyAt = until.Add(g.Spec.Drain())
 	for _, row := range open { // of an older spec, perhaps
-		want.ReadyAt = max(want.ReadyAt, row.StartBy)
+		want.ReadyAt = max(want.ReadyAt, row.StartBy, until.Add(row.Terms.drain(g.Spec)))
 	}
 	return changed(token, g, want)
 }
@@ -42,7 +42,7 @@ func (g Guard) closeRows(want Guard, closings []Closing, token string, now Milli
 		if c.Row.Outcome == Running {
 			e := c.end(token)
 			row = e.settled(c.Row, now)
-			want.DrainUntil = max(want.DrainUntil, g.drain(e, now))
+			want.DrainUntil = max(want.DrainUntil, e.drained(c.Row.Terms.drain(g.Spec), now))
 		}
 		ended = append(ended, row)
 		writes = append(writes, changedRow(c.Row, row))

@@ -1,6 +1,10 @@
 package guard
 
-import "github.com/cronfence/cronfence/pkg/guard/schema"
+import (
+	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
+)
 
 // Millis is an instant in milliseconds since the epoch; zero is "not set".
 type Millis = schema.Millis
@@ -36,6 +40,9 @@ type Guard struct {
 	DrainUntil Millis `json:"drainUntil,omitempty"`
 	// Live counts the runs that overlap policy Allow started and nobody settled yet.
 	Live int64 `json:"live,omitempty"`
+	// LiveSeconds is the longest that one of them may take from its planned instant on, of all
+	// since Live was 0: their specs may be gone.
+	LiveSeconds int64 `json:"liveSeconds,omitempty"`
 
 	// LastTick says that every planned tick up to it has been recorded.
 	// A later one may be too.
@@ -63,6 +70,31 @@ type RunRef struct {
 	Planned Millis `json:"planned"`
 	Attempt int    `json:"attempt"`
 	At      Millis `json:"at"` // when it acquired the guard
+	Terms   Terms  `json:"terms"`
+}
+
+// Terms are what stays true of a run however its job's spec is edited meanwhile.
+type Terms struct {
+	DrainSeconds int64 `json:"drainSeconds,omitempty"` // how long its work may go on behind its end
+	Fenced       bool  `json:"fenced,omitempty"`       // it checks its fence at every write
+}
+
+func termsOf(spec schema.Spec) Terms {
+	return Terms{DrainSeconds: int64(spec.Drain() / time.Second), Fenced: spec.Fenced}
+}
+
+// drain is how long the run's work may go on behind its end: what its own spec said, or the one
+// that stands by now if that says longer. Its machine may have been deployed before the guard
+// learnt of it.
+func (t *Terms) drain(spec *schema.Spec) time.Duration {
+	var own time.Duration
+	if t != nil {
+		own = time.Duration(t.DrainSeconds) * time.Second
+	}
+	if spec == nil {
+		return own
+	}
+	return max(own, spec.Drain())
 }
 
 // MarkReason says why a holder is stopped.
@@ -129,4 +161,5 @@ type LastRun struct {
 	Run     string `json:"run"`
 	Tick    string `json:"tick"`
 	EndedAt Millis `json:"endedAt"`
+	RunTime int64  `json:"runTime,omitempty"` // milliseconds
 }

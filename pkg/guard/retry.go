@@ -16,7 +16,7 @@ func (g Guard) retry(e End, row Row, now Millis) (Decision, bool) {
 	if again.RetryUntil == 0 {
 		again.RetryUntil = now.Add(g.Spec.RetryWindow(row.Interval))
 	}
-	want := g.release(e, now)
+	want := g.release(e, g.Run.Terms.drain(g.Spec), now)
 	again.NotBefore = now
 	if want.DrainUntil != 0 {
 		again.NotBefore = max(now, want.DrainUntil.Add(Margin))
@@ -26,7 +26,7 @@ func (g Guard) retry(e End, row Row, now Millis) (Decision, bool) {
 	}
 	again.Attempt++
 	again.Token = e.Token
-	want, again = want.acquire(again, now)
+	want, again = want.acquire(again, 0, now)
 	c := exact(e.Token, g, want, changedRow(row, again))
 	return Decision{Verdict: Done, Commit: c, Row: again, Guard: g.Apply(c.Writes[0].Patch), Next: &again}, true
 }

@@ -34,6 +34,7 @@ type Row struct {
 	NotBefore   Millis `json:"notBefore,omitempty"` // of a retry: the work of the attempt before may go on until then
 	RetryUntil  Millis `json:"retryUntil,omitempty"`
 	StartBy     Millis `json:"startBy,omitempty"`
+	Terms       *Terms `json:"terms,omitempty"` // of a run that has a fence
 	MaxRunUntil Millis `json:"maxRunUntil,omitempty"`
 	StartedAt   Millis `json:"startedAt,omitempty"`
 	EndedAt     Millis `json:"endedAt,omitempty"`

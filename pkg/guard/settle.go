@@ -3,6 +3,7 @@ package guard
 import (
 	"math"
 	"strings"
+	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
@@ -67,7 +68,7 @@ func BlindSettle(e End, now Millis) (Decision, bool) {
 		LeaseUntil: 1, StartBy: 1, MaxRunUntil: 1, Mark: &Mark{}, Stop: &StopRequest{}, StopDeadline: 1,
 	}
 	seenRow := e.claimed()
-	g := seenGuard.release(e, now)
+	g := seenGuard.release(e, 0, now)
 	row := e.settled(seenRow, now)
 	patch := diffGuards(&seenGuard, &g)
 	delete(patch.Set, "version") // it is not known: it rises by one
@@ -105,8 +106,10 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 	d := Decision{Verdict: Done, Row: want}
 	if row.Shared && g != nil && g.Live > 0 {
 		left := *g
-		left.Live--
-		left.DrainUntil = max(left.DrainUntil, g.drain(e, now)) // holds nobody but runs of another policy
+		if left.Live--; left.Live == 0 {
+			left.LiveSeconds = 0
+		}
+		left.DrainUntil = max(left.DrainUntil, e.drained(row.Terms.drain(g.Spec), now)) // holds nobody but runs of another policy
 		left.TTL = guardTTL(now, e.Interval)
 		if e.Outcome == Succeeded {
 			left.LastSuccessAt = max(left.LastSuccessAt, want.EndedAt)
@@ -137,7 +140,7 @@ func settleHolder(e End, g Guard, row Row, now Millis) Decision {
 			return again
 		}
 	}
-	h := g.release(e, now).handOver(e.Token, now)
+	h := g.release(e, g.Run.Terms.drain(g.Spec), now).handOver(e.Token, now)
 	if h.next == nil && len(h.ended) == 0 {
 		h = h.guard.startBacklog(e.Backlog, e.Token, now)
 	}
@@ -199,7 +202,7 @@ func (e End) settled(row Row, now Millis) Row {
 
 // release takes the run off the guard. The fence stays; what may linger holds the guard
 // until it can no longer be going on.
-func (g Guard) release(e End, now Millis) Guard {
+func (g Guard) release(e End, drain time.Duration, now Millis) Guard {
 	g.Version++
 	g.Run, g.Mark, g.Stop, g.StopDeadline = nil, nil, nil, 0
 	g.LeaseUntil, g.StartBy, g.MaxRunUntil = 0, 0, 0
@@ -208,23 +211,26 @@ func (g Guard) release(e End, now Millis) Guard {
 		ended = now
 	}
 	g.Last = &LastRun{Run: e.Run, Tick: e.Tick, EndedAt: ended}
+	if e.StartedAt != 0 && ended > e.StartedAt {
+		g.Last.RunTime = int64(ended - e.StartedAt)
+	}
 	g.TTL = guardTTL(now, e.Interval)
 	if e.Outcome == Succeeded {
 		g.LastSuccessAt = ended
 	}
-	g.DrainUntil = max(g.DrainUntil, g.drain(e, now))
+	g.DrainUntil = max(g.DrainUntil, e.drained(drain, now))
 	return g
 }
 
-// drain is when work of the ended run can no longer be going on; 0 when it is over.
-func (g Guard) drain(e End, now Millis) Millis {
-	if !e.MayLinger || g.Spec == nil || g.Spec.Drain() == 0 {
+// drained is when work of the ended run can no longer be going on; 0 when it is over.
+func (e End) drained(drain time.Duration, now Millis) Millis {
+	switch {
+	case !e.MayLinger || drain == 0:
 		return 0
+	case e.EndedAt == 0:
+		return now.Add(drain)
 	}
-	if e.EndedAt == 0 {
-		return now.Add(g.Spec.Drain())
-	}
-	return e.EndedAt.Add(g.Spec.Drain())
+	return e.EndedAt.Add(drain)
 }
 
 // cut shortens a cause to what a row keeps, at a character's boundary.

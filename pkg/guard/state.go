@@ -110,7 +110,8 @@ func StartDue(g Guard, now Millis) bool {
 	if g.Run == nil || g.Mark != nil || now < g.Run.At.Add(schema.DispatcherTimeout) {
 		return false
 	}
-	renewed := g.Spec.Beats && g.Run.At >= g.SpecSince && g.LeaseUntil > g.StartBy.Add(Margin+g.Spec.Renewal())
+	first := max(g.Run.At.Add(g.Spec.Lease()), g.StartBy.Add(Margin+g.Spec.Renewal())) // of another attempt it begins later
+	renewed := g.Spec.Beats && g.Run.At >= g.SpecSince && g.LeaseUntil > first
 	return !renewed
 }
 

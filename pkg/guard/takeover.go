@@ -2,7 +2,8 @@ package guard
 
 // Sight is what a look at a run's execution showed.
 type Sight struct {
-	Known     bool // false: Step Functions knows no such execution, as yet or any more
+	At        Millis // a clock read before the look
+	Known     bool   // false: Step Functions knows no such execution, as yet or any more
 	Ended     bool
 	Outcome   Outcome // once ended, from its status and error
 	Error     string
@@ -29,7 +30,7 @@ func TakeOver(g Guard, row *Row, s Sight, by string, backlog BacklogTick, token 
 		return Decision{Verdict: Stale, Guard: g}
 	case s.Known && s.Ended:
 		return end(s)
-	case !s.Known && now > g.StartBy.Add(Margin):
+	case !s.Known && s.At > g.StartBy.Add(Margin): // nobody could start it any more when it was looked for
 		s = Sight{Outcome: Abandoned}
 		if g.Mark != nil && g.Mark.Why == MarkRelease {
 			s.Outcome = Aborted
@@ -46,7 +47,7 @@ func TakeOver(g Guard, row *Row, s Sight, by string, backlog BacklogTick, token 
 		d := Decision{Verdict: Look, Commit: exact(token, g, want)}
 		d.Guard = g.Apply(d.Commit.Writes[0].Patch)
 		return d
-	case s.Stopped && g.Spec.Fenced && g.leaseOver(now):
+	case s.Stopped && FencedHolder(g) && g.leaseOver(now):
 		// Its writes are refused from the next fence on: its end need not be awaited.
 		s.Outcome, s.EndedAt = LeaseLost, now
 		return end(s)
@@ -54,6 +55,10 @@ func TakeOver(g Guard, row *Row, s Sight, by string, backlog BacklogTick, token 
 		return Decision{Verdict: Look, Guard: g}
 	}
 }
+
+// FencedHolder tells whether the holder checks its fence at every write: by the spec that it was
+// started under, and by the one that stands.
+func FencedHolder(g Guard) bool { return g.Run != nil && g.Run.Terms.Fenced && g.Spec.Fenced }
 
 func (g Guard) endOfHolder(row *Row, s Sight, token string) End {
 	e := End{

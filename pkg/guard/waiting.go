@@ -2,10 +2,11 @@ package guard
 
 import "github.com/cronfence/cronfence/pkg/policy"
 
-// waiter compares the tick that waits with one planned at an instant.
-func (g Guard) waiter(planned Millis) policy.Waiter {
+// waiter compares the tick that waits with one planned at an instant. One that waited past its
+// start deadline keeps its place from nobody.
+func (g Guard) waiter(planned, now Millis) policy.Waiter {
 	switch {
-	case g.Waiting == nil:
+	case g.Waiting == nil || now > g.Waiting.Deadline:
 		return policy.Nobody
 	case g.Waiting.Planned > planned:
 		return policy.NewerWaits
@@ -19,7 +20,7 @@ func (g Guard) waiter(planned Millis) policy.Waiter {
 func (d Delivery) wait(seen, want Guard, now Millis) Decision {
 	row := d.row(Queued, now)
 	why := "queue"
-	if d.rule().Overlap == policy.Replace {
+	if d.rule(want).Overlap == policy.Replace {
 		why = "replace"
 	}
 	row.Why, row.Holder = seen.inTheWay(now)
@@ -39,7 +40,7 @@ func (d Delivery) wait(seen, want Guard, now Millis) Decision {
 	}
 	if why == "replace" && seen.Run != nil && seen.Stop == nil {
 		want.Stop = &StopRequest{ByTick: d.Tick, At: now}
-		want.StopDeadline = now.Add(d.Spec.Grace())
+		want.StopDeadline = now.Add(want.Spec.Grace())
 	}
 	dec := decided(Done, d, seen, want, row, more...)
 	dec.Ended = ended
@@ -99,7 +100,7 @@ func (g Guard) handOver(token string, now Millis) handOver {
 	after.Token, after.Attempt, after.Why = token, 1, WhyHandedOver
 	after.ClaimedAt, after.Delay = now, max(0, int64(now-w.Planned))
 	g.Waiting = nil
-	g, after = g.acquire(after, now)
+	g, after = g.acquire(after, w.Deadline, now)
 	return handOver{guard: g, writes: []Write{changedRow(before, after)}, next: &after}
 }
 

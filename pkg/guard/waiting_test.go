@@ -208,3 +208,16 @@ func TestOfTwoTicksOfOneInstantTheOneDeliveredLastWaits(t *testing.T) {
 		t.Errorf("%+v, row %+v", dec.Row, b.row(1))
 	}
 }
+
+// KeepFirst keeps a place for a tick that can still run.
+func TestFirstThatWaitedTooLongGivesItsPlaceToANewerTick(t *testing.T) {
+	for seconds, want := range map[int]Outcome{120: Coalesced, 121: Queued} {
+		b := newBench(t, jobOf(policy.QueueOne, keepsFirst, func(s *schema.Spec) { s.StartDeadlineSeconds = 60 }))
+		b.started(0)
+		b.at(60).tick(1)
+		b.change(func(g *Guard) { g.LeaseUntil = t0.Add(time.Hour) })
+		if d := b.at(seconds).tick(2); d.Row.Outcome != want {
+			t.Errorf("the first's start deadline is 02:02:00; %d s on the newer one is %s, want %s", seconds, d.Row.Outcome, want)
+		}
+	}
+}

@@ -135,7 +135,7 @@ func decisions(g *guard.Guard, row *guard.Row, now guard.Millis) map[string]guar
 	all["expect"], _ = guard.Expect(spec, g, 0, "t", now)
 	all["backlog"], _ = guard.AdvanceBacklog(*g, guard.BacklogTick{At: now}, "t", now)
 	if g.Run != nil {
-		for _, s := range []guard.Sight{{}, {Known: true}, {Known: true, Ended: true, Outcome: guard.Aborted}} {
+		for _, s := range []guard.Sight{{At: now}, {Known: true}, {Known: true, Ended: true, Outcome: guard.Aborted}} {
 			all["take over"] = guard.TakeOver(*g, row, s, "x", guard.BacklogTick{}, "t", now)
 		}
 	}

@@ -173,7 +173,7 @@ func (w *walker) anyRun() guard.Row {
 
 func (w *walker) sight() guard.Sight {
 	s := guard.Sight{
-		Known: w.maybe(80), Ended: w.maybe(70), StartedAt: w.now - 7_000, EndedAt: w.now - 3,
+		At: w.now, Known: w.maybe(80), Ended: w.maybe(70), StartedAt: w.now - 7_000, EndedAt: w.now - 3,
 		Outcome: pick(w, guard.Succeeded, guard.Succeeded, guard.Failed, guard.TimedOut, guard.Aborted, guard.Replaced, guard.LeaseLost, guard.Abandoned),
 	}
 	s.MayLinger = s.Outcome != guard.Succeeded && w.maybe(60)
