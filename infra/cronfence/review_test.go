@@ -184,8 +184,10 @@ func TestRunRoleMayDoWhatItsWorkNeedsAndNoMore(t *testing.T) {
 		"task-token": {"sqs:SendMessage on " + world},
 		"batch": append(rule("BatchJobs"), "batch:SubmitJob on "+local("batch", "job-definition/"+world), "batch:SubmitJob on "+local("batch", "job-definition/"+world+":*"),
 			"batch:SubmitJob on "+world, "batch:TerminateJob on "+local("batch", "job/*"), "batch:DescribeJobs on *"),
-		"glue": {"glue:StartJobRun on " + local("glue", "job/nightly-etl"), "glue:GetJobRun on " + local("glue", "job/nightly-etl"),
-			"glue:GetJobRuns on " + local("glue", "job/nightly-etl"), "glue:BatchStopJobRun on " + local("glue", "job/nightly-etl")},
+		"glue": {
+			"glue:StartJobRun on " + local("glue", "job/nightly-etl"), "glue:GetJobRun on " + local("glue", "job/nightly-etl"),
+			"glue:GetJobRuns on " + local("glue", "job/nightly-etl"), "glue:BatchStopJobRun on " + local("glue", "job/nightly-etl"),
+		},
 		"nested": append(rule("StepFunctionsExecution"), "states:StartExecution on "+world,
 			"states:DescribeExecution on "+local("states", "execution:"+world+":*"), "states:StopExecution on "+local("states", "execution:"+world+":*")),
 	} {

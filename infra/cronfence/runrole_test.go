@@ -192,7 +192,10 @@ func TestPermissionsThatIAMWouldRefuseAreRefusedWithAdvice(t *testing.T) {
 func TestPolicySizeIsNotBelowTheDeployedText(t *testing.T) {
 	arn := map[string]any{"Fn::Join": []any{"", []any{"arn:", map[string]any{"Ref": "AWS::Partition"}, ":ecs:", map[string]any{"Ref": "AWS::Region"}, `:"x"`}}}
 	for _, v := range []any{
-		"a<b", 1.5, nil, []any{}, map[string]any{}, arn,
+		"a<b", 1.5, nil,
+		[]any{},
+		map[string]any{},
+		arn,
 		map[string]any{"Action": []any{"a:B", "a:C"}, "Resource": []any{arn, map[string]any{"Fn::GetAtt": []any{"F", "Arn"}}}, "Condition": map[string]any{"Null": map[string]any{"k": "false"}}},
 	} {
 		text, err := json.Marshal(deployed(v))
