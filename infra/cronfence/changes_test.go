@@ -136,8 +136,8 @@ func TestRemovedJobLeavesItsRecordsAndItsNamesFree(t *testing.T) {
 			t.Errorf("removing a job: %s", d)
 		}
 	}
-	if count(got, "- AWS::Scheduler::Schedule ") != 1 || count(got, "- AWS::StepFunctions::StateMachine ") != 1 {
-		t.Errorf("removing a job removes %q: want its schedule and machine among it", got)
+	if count(got, "- AWS::Scheduler::Schedule ") != 1 || count(got, "- AWS::StepFunctions::StateMachine ") != 1 || count(got, "- AWS::CloudWatch::Alarm ") != 4 || count(got, "- ") != 6 {
+		t.Errorf("removing a job removes %q: want its schedule, machine and four alarms", got)
 	}
 }
 
