@@ -192,6 +192,9 @@ func (x *trial) oneOutcome() {
 	if g := x.guard(); g.Run != nil || g.Waiting != nil {
 		x.t.Errorf("the guard is left with run %+v, waiting %+v", g.Run, g.Waiting)
 	}
+	if outcome == "" { // of before the job's first record: it is decided if it comes after all
+		return
+	}
 	executions := len(x.allExecutions())
 	result := x.deliverHere()
 	if again := x.outcomeOf(tick); again != outcome || result != "Duplicate" || len(x.allExecutions()) != executions {
