@@ -27,7 +27,11 @@ type JobAlarms struct {
 	OverdueBy time.Duration
 	// FailedOff leaves out the page for failed runs. Default: false.
 	FailedOff bool
-	// Failures in a row set the alarm off. A success ends it, silence does not. Default: 1.
+	// Failures in a row set the alarm off. A success ends it, silence does not. More than one are
+	// so many stretches of time in a row with failures alone, each as long as the interval or, where
+	// that is longer, as the maximum run time and the drain time in whole intervals: an alarm
+	// cannot know how long a run takes. An alarm looks back seven days (a day, if a stretch is under
+	// an hour): fewer are enough where more do not fit, one where runs make a stretch longer than a day. Default: 1.
 	Failures int
 	// RatioOff leaves out the notice of runs that come near their interval. Default: false.
 	RatioOff bool
@@ -35,8 +39,9 @@ type JobAlarms struct {
 	Ratio float64
 	// SkipsOff leaves out the notice of skipped ticks. Default: false.
 	SkipsOff bool
-	// Skips in a row set the alarm off; for jobs rarer than every third day fewer are enough,
-	// since an alarm looks back seven days. Default: 3.
+	// Skips in a row set the alarm off, where the schedule's ticks lie close together. An alarm looks
+	// back seven days (a day, if the interval is under an hour), so fewer are enough for jobs rarer than
+	// every third day and for bunches of fewer ticks that far apart. Default: 3.
 	Skips int
 }
 
@@ -131,13 +136,15 @@ func (j *Job) overdue(id, name string, p AlarmProps) awscloudwatch.Alarm {
 }
 
 func (j *Job) failed(id, name string, p AlarmProps) awscloudwatch.Alarm {
-	w := window{period: time.Minute, periods: 1, inRow: 1}
+	look, w := every(time.Minute), window{period: time.Minute, periods: 1, inRow: 1}
 	if n := int(orNumber(p.Threshold, defaultFailures)); n > 1 {
-		w = tickWindow(j.interval, n)
+		w = failureWindow(j.interval, j.spec.MaxRun()+j.spec.Drain(), n)
+		look = every(w.period)
+		look.Statistic = jsii.String(statisticMinimum) // a success in a period ends the row: failures before it do not count
 	}
 	return j.alarm(id, name, p, j.page, &awscloudwatch.AlarmProps{
 		AlarmDescription:   jsii.String(j.alarmText(kindFailed, failedText(j.name, w.inRow))),
-		Metric:             j.MetricFailed(every(w.period)),
+		Metric:             j.MetricFailed(look),
 		Threshold:          jsii.Number(1),
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
 		EvaluationPeriods:  jsii.Number(float64(w.periods)),
@@ -148,7 +155,7 @@ func (j *Job) failed(id, name string, p AlarmProps) awscloudwatch.Alarm {
 
 func (j *Job) ratio(id, name string, p AlarmProps) awscloudwatch.Alarm {
 	threshold := orNumber(p.Threshold, defaultRatio)
-	period := max(ratioPeriod, tickWindow(j.interval, 1).period)
+	period := max(ratioPeriod, windowOf(evenly(j.interval, 1), 1).period)
 	return j.alarm(id, name, p, j.notice, &awscloudwatch.AlarmProps{
 		AlarmDescription:   jsii.String(j.alarmText(kindRatio, ratioText(j.name, threshold))),
 		Metric:             j.MetricRatio(every(period)),
@@ -161,7 +168,7 @@ func (j *Job) ratio(id, name string, p AlarmProps) awscloudwatch.Alarm {
 }
 
 func (j *Job) skips(id, name string, p AlarmProps) awscloudwatch.Alarm {
-	w := tickWindow(j.interval, int(orNumber(p.Threshold, defaultSkips)))
+	w := windowOf(j.apart, int(orNumber(p.Threshold, defaultSkips)))
 	return j.alarm(id, name, p, j.notice, &awscloudwatch.AlarmProps{
 		AlarmDescription:   jsii.String(j.alarmText(kindSkips, skipsText(j.name, w.inRow))),
 		Metric:             j.MetricSkipped(every(w.period)),

@@ -7,7 +7,8 @@ import "github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
 func (j *Job) observe(props *JobProps) {
 	s := props.Scheduler
 	j.scheduler = s
-	j.interval = typicalInterval(props.Schedule.Next)
+	j.apart = intervals(props.Schedule.Next)
+	j.interval = median(j.apart)
 	j.owner, j.runbook = props.Owner, props.Runbook
 	j.page, j.notice = s.page, s.notice
 	if props.PageTopic != nil {

@@ -112,7 +112,7 @@ func (s *Scheduler) contributors(id, kind string, topic topic, text, metric stri
 	}
 	props := &awscloudwatch.AlarmProps{
 		Metric: awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{
-			Expression: jsii.String(fmt.Sprintf(`SELECT %s(%s) FROM SCHEMA(%s, %s, %s) WHERE %s = '%s' GROUP BY %s`,
+			Expression: jsii.String(fmt.Sprintf(`SELECT %s(%s) FROM SCHEMA(%s, "%s", "%s") WHERE "%s" = '%s' GROUP BY "%s"`,
 				function, metric, MetricNamespace, dimensionScheduler, dimensionJob, dimensionScheduler, s.name, dimensionJob)),
 			UsingMetrics: &map[string]awscloudwatch.IMetric{},
 			Label:        &metric,

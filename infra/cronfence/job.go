@@ -95,7 +95,8 @@ type Job struct {
 	spec      schema.Spec
 	machine   awsstepfunctions.StateMachine
 	schedule  awsscheduler.CfnSchedule
-	interval  time.Duration // the typical one; 0 for a single tick
+	apart     []time.Duration // distances of its next ticks
+	interval  time.Duration   // the typical one; 0 for a single tick
 	owner     string
 	runbook   string
 	scheduler *Scheduler

@@ -44,6 +44,7 @@ const (
 
 	statisticSum     = "Sum"
 	statisticMaximum = "Maximum"
+	statisticMinimum = "Minimum"
 
 	metricPeriod = 5 * time.Minute
 )

@@ -104,7 +104,7 @@ func TestAlarmsOfTheScheduler(t *testing.T) {
 	tpl := synth(t).main
 	for kind, want := range map[string]struct{ metric, operator, missing, topic string }{
 		"lease-lost": {
-			"SELECT SUM(LeaseLost) FROM SCHEMA(Cronfence, Scheduler, Job) WHERE Scheduler = 'shop' GROUP BY Job",
+			`SELECT SUM(LeaseLost) FROM SCHEMA(Cronfence, "Scheduler", "Job") WHERE "Scheduler" = 'shop' GROUP BY "Job"`,
 			"GreaterThanOrEqualToThreshold", "notBreaching", "<SchedulerNoticeTopic",
 		},
 		"stop-denied":     {"Cronfence StopDenied Scheduler=shop", "GreaterThanOrEqualToThreshold", "notBreaching", "<SchedulerNoticeTopic"},

@@ -71,11 +71,6 @@ func flexibleWindow(spread time.Duration) *awsscheduler.CfnSchedule_FlexibleTime
 	}
 }
 
-// typicalInterval is the median distance of the schedule's next ticks; 0 for a single tick.
-func typicalInterval(next func(time.Time) (time.Time, bool)) time.Duration {
-	return median(intervals(next))
-}
-
 // intervals are the distances of the schedule's next ticks, from a fixed day on: a template
 // must not depend on when it is made.
 func intervals(next func(time.Time) (time.Time, bool)) []time.Duration {

@@ -149,7 +149,7 @@ func TestSharedAlarmsWatchEveryJobAsAContributor(t *testing.T) {
 		a := alarm(t, tpl, "shared/"+kind)
 		m := a["Metrics"].([]any)[0].(map[string]any)
 		query := m["Expression"].(string)
-		if query != "SELECT "+strings.Fields(want)[0]+" FROM SCHEMA(Cronfence, Scheduler, Job) WHERE Scheduler = 'shared' GROUP BY Job" {
+		if query != "SELECT "+strings.Fields(want)[0]+` FROM SCHEMA(Cronfence, "Scheduler", "Job") WHERE "Scheduler" = 'shared' GROUP BY "Job"` {
 			t.Errorf("%s: %s", kind, query)
 		}
 		got := fmt.Sprintf("%s %v %v %v", strings.Fields(query)[1], a["ComparisonOperator"], a["Threshold"], a["TreatMissingData"])

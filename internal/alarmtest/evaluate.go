@@ -96,8 +96,8 @@ func (m Metric) matches(p Point) bool {
 type minutes []aggregate
 
 type aggregate struct {
-	at       time.Time
-	sum, max float64
+	at            time.Time
+	sum, min, max float64
 }
 
 func (m Metric) minutes(points []Point) minutes {
@@ -108,10 +108,11 @@ func (m Metric) minutes(points []Point) minutes {
 		}
 		at := p.At.Truncate(time.Minute)
 		if n := len(all); n > 0 && all[n-1].at.Equal(at) {
-			all[n-1].sum, all[n-1].max = all[n-1].sum+p.Value, max(all[n-1].max, p.Value)
+			last := &all[n-1]
+			last.sum, last.min, last.max = last.sum+p.Value, min(last.min, p.Value), max(last.max, p.Value)
 			continue
 		}
-		all = append(all, aggregate{at, p.Value, p.Value})
+		all = append(all, aggregate{at, p.Value, p.Value, p.Value})
 	}
 	return all
 }
@@ -128,6 +129,10 @@ func (all minutes) window(end time.Time, period time.Duration, statistic string)
 			v = a.max
 		case statistic == "Maximum":
 			v = max(v, a.max)
+		case !there && statistic == "Minimum":
+			v = a.min
+		case statistic == "Minimum":
+			v = min(v, a.min)
 		default:
 			v += a.sum
 		}

@@ -179,7 +179,7 @@ var (
 	queryBlock = regexp.MustCompile("(?s)```\n(.*?)```")
 	noFields   = regexp.MustCompile(`"[^"]*"|/[^/\n]*/|\bas \w+|\bbin\([^)]*\)|\b\d+\b`) // texts, patterns, aliases, spans, numbers
 	word       = regexp.MustCompile(`@?[A-Za-z][\w.]*`)
-	keywords   = strings.Fields("fields filter sort stats by and or in like asc desc count max pct latest ispresent @timestamp @message")
+	keywords   = strings.Fields("fields filter sort stats by and or in like asc desc count sum max pct latest ispresent @timestamp @message")
 )
 
 // A query for a field that no line has finds nothing, and says so to nobody.

@@ -137,7 +137,7 @@ func (m rawMetric) metric(statistic string) Metric {
 
 var (
 	difference = regexp.MustCompile(`^(\w+) - FILL\((\w+), 0\)$`)
-	insights   = regexp.MustCompile(`^SELECT (SUM|MAX)\((\w+)\) FROM SCHEMA\((\w+), (\w+), (\w+)\) WHERE (\w+) = '([^']+)' GROUP BY (\w+)$`)
+	insights   = regexp.MustCompile(`^SELECT (SUM|MAX)\((\w+)\) FROM SCHEMA\((\w+), "(\w+)", "(\w+)"\) WHERE "(\w+)" = '([^']+)' GROUP BY "(\w+)"$`)
 )
 
 // expression reads the two kinds of expression that the constructs make.
