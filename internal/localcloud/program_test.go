@@ -155,8 +155,10 @@ func TestAKilledProcessDiesAtOnce(t *testing.T) {
 	for name, make := range map[string]func(t *testing.T) localcloud.Config{
 		"function": func(t *testing.T) localcloud.Config { return built(t, "deaf", selfAsBootstrap(t)) },
 		"command": func(*testing.T) localcloud.Config {
-			return localcloud.Config{Assembly: example.Assembly, Start: start, For: 30 * time.Second,
-				Exec: map[string]string{"cleanup": `trap "" TERM; echo pid $$; sleep 600`}}
+			return localcloud.Config{
+				Assembly: example.Assembly, Start: start, For: 30 * time.Second,
+				Exec: map[string]string{"cleanup": `trap "" TERM; echo pid $$; sleep 600`},
+			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

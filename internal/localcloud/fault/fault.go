@@ -99,24 +99,42 @@ const defaultBy = Duration(30 * time.Second)
 
 // Catalog describes every kind.
 var Catalog = []Description{
-	{Kind: Kill, Job: Required, Times: Optional, Example: "kill cleanup at 5m",
-		Does: "the process of the run at work dies, or of the next run as it begins"},
-	{Kind: Abort, Job: Required, Times: Optional, Example: "abort cleanup",
-		Does: "somebody stops the run's execution; a Lambda function works on, as in AWS"},
-	{Kind: Freeze, Job: Required, For: Optional, Example: "freeze cleanup for 10m",
-		Does: "one run's execution stands still: no beat and no end on record, while its work goes on"},
-	{Kind: Twice, Job: Optional, By: Optional, For: Optional, Times: Optional, Example: "twice cleanup by 2m",
-		Does: "the next tick is delivered twice, D apart (30s)"},
-	{Kind: Late, Job: Optional, By: Required, For: Optional, Times: Optional, Example: "late cleanup by 90s",
-		Does: "the next tick is delivered late by D"},
-	{Kind: Crash, Job: Optional, For: Optional, Times: Optional, Example: "crash cleanup times 3",
-		Does: "the dispatcher dies between commit and StartExecution; Lambda tries again twice"},
-	{Kind: Drop, Job: Optional, For: Optional, Times: Optional, Example: "drop cleanup for 10m",
-		Does: "status events of executions are lost"},
-	{Kind: Throttle, Job: Optional, For: Optional, Times: Optional, Example: "throttle for 2m",
-		Does: "the table refuses the functions' requests"},
-	{Kind: Skew, Function: Optional, By: Required, For: Optional, Example: "skew dispatcher by 8s",
-		Does: "the clock of one function, or of all, is D ahead (behind: -D)"},
+	{
+		Kind: Kill, Job: Required, Times: Optional, Example: "kill cleanup at 5m",
+		Does: "the process of the run at work dies, or of the next run as it begins",
+	},
+	{
+		Kind: Abort, Job: Required, Times: Optional, Example: "abort cleanup",
+		Does: "somebody stops the run's execution; a Lambda function works on, as in AWS",
+	},
+	{
+		Kind: Freeze, Job: Required, For: Optional, Example: "freeze cleanup for 10m",
+		Does: "one run's execution stands still: no beat and no end on record, while its work goes on",
+	},
+	{
+		Kind: Twice, Job: Optional, By: Optional, For: Optional, Times: Optional, Example: "twice cleanup by 2m",
+		Does: "the next tick is delivered twice, D apart (30s)",
+	},
+	{
+		Kind: Late, Job: Optional, By: Required, For: Optional, Times: Optional, Example: "late cleanup by 90s",
+		Does: "the next tick is delivered late by D",
+	},
+	{
+		Kind: Crash, Job: Optional, For: Optional, Times: Optional, Example: "crash cleanup times 3",
+		Does: "the dispatcher dies between commit and StartExecution; Lambda tries again twice",
+	},
+	{
+		Kind: Drop, Job: Optional, For: Optional, Times: Optional, Example: "drop cleanup for 10m",
+		Does: "status events of executions are lost",
+	},
+	{
+		Kind: Throttle, Job: Optional, For: Optional, Times: Optional, Example: "throttle for 2m",
+		Does: "the table refuses the functions' requests",
+	},
+	{
+		Kind: Skew, Function: Optional, By: Required, For: Optional, Example: "skew dispatcher by 8s",
+		Does: "the clock of one function, or of all, is D ahead (behind: -D)",
+	},
 }
 
 // Describe finds a kind in the catalog.
