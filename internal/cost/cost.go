@@ -52,7 +52,7 @@ const RequestsPerSkip = 2
 type Line struct {
 	Item string `json:"item"`
 	// PerRun and PerSkip are units for one run and one skipped tick, PerMonth those that come
-	// with the job whatever it does.
+	// with the job and do not grow with each.
 	PerRun   float64 `json:"perRun"`
 	PerSkip  float64 `json:"perSkip"`
 	PerMonth float64 `json:"perMonth"`
@@ -115,7 +115,7 @@ func Of(j Job) Estimate {
 			PerSkip: gb(SkipLog + deliveryLog + platformLog), PerMonth: gb(SweepLog * sweepsPerMonth),
 			UnitPriceUSD: logGB,
 		},
-		{Item: "CloudWatch custom metrics", PerMonth: MetricsPerJob, UnitPriceUSD: customMetric},
+		{Item: "CloudWatch custom metrics", PerMonth: metricMonths(e, j.RunTime), UnitPriceUSD: customMetric},
 		{Item: "CloudWatch alarms", PerMonth: AlarmsPerJob, UnitPriceUSD: alarm},
 	} {
 		l.USDPerMillionRuns = l.PerRun * 1e6 * l.UnitPriceUSD
@@ -125,6 +125,17 @@ func Of(j Job) Estimate {
 		e.Lines = append(e.Lines, l)
 	}
 	return e
+}
+
+// metricMonths is how many metrics a job's come to that are charged for the hours in which they
+// have a point: Overdue in every hour, Succeeded, Failed and RunTime where a run ends, Skipped
+// where a tick comes, Ratio while runs go on. Of a job that goes well Missed and LeaseLost have
+// none. Ticks and runs of the same hour are taken for as many hours: never too few of them.
+func metricMonths(e Estimate, runTime time.Duration) float64 {
+	share := func(hours float64) float64 { return min(1, hours/(24*daysPerMonth)) }
+	ends, ticks := share(e.RunsPerMonth), share(e.RunsPerMonth+e.SkipsPerMonth)
+	running := share(e.RunsPerMonth * float64(runTime/time.Hour+1))
+	return 1 + 3*ends + ticks + running
 }
 
 func gb(bytes float64) float64 { return bytes / (1 << 30) }

@@ -55,6 +55,28 @@ func TestSumsAreThoseOfTheLines(t *testing.T) {
 	}
 }
 
+// CloudWatch charges a metric for the hours in which it has a point.
+func TestMetricsAreChargedForTheirHours(t *testing.T) {
+	const hours = 365.25 * 24 / 12
+	for name, c := range map[string]struct {
+		ticks float64
+		run   time.Duration
+		want  float64
+	}{
+		"every minute":                {60 * hours, 20 * time.Second, 6}, // all but Missed and LeaseLost
+		"every hour":                  {hours, 10 * time.Minute, 6},
+		"never":                       {0, time.Minute, 1}, // Overdue
+		"every fourth hour, briefly":  {hours / 4, time.Minute, 1 + 5.0/4},
+		"every fourth hour, two long": {hours / 4, 2*time.Hour + 30*time.Minute, 1 + 4.0/4 + 3.0/4},
+	} {
+		for _, l := range cost.Of(cost.Job{TicksPerMonth: c.ticks, RunTime: c.run, MaxRunTime: 3 * time.Hour}).Lines {
+			if l.Item == "CloudWatch custom metrics" && math.Abs(l.PerMonth-c.want) > 1e-9 {
+				t.Errorf("%s: %v metrics, want %v", name, l.PerMonth, c.want)
+			}
+		}
+	}
+}
+
 func TestTicksAndSkipsComeFromTheSchedule(t *testing.T) {
 	from := time.Date(2026, 9, 7, 0, 0, 0, 0, time.UTC)
 	for _, c := range []struct {

@@ -26,12 +26,8 @@ const (
 	alarm               = 0.10
 )
 
-// MetricsPerJob and AlarmsPerJob come with a job that keeps its default alarms; a metric that
-// is never published costs nothing.
-const (
-	MetricsPerJob = 8
-	AlarmsPerJob  = 4
-)
+// AlarmsPerJob come with a job that keeps its default alarms.
+const AlarmsPerJob = 4
 
 // functionGB is the memory of Cronfence's functions.
 const functionGB = 256.0 / 1024

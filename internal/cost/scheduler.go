@@ -10,12 +10,14 @@ const (
 	schedulerRead = 1 // unit a sweep: the list of guards
 )
 
-// AlarmsPerScheduler are those of a scheduler with default alarms, MetricsPerScheduler those
-// with the dimension Scheduler alone.
-const (
-	AlarmsPerScheduler  = 4
-	MetricsPerScheduler = 1
-)
+// AlarmsPerScheduler are those of a scheduler with default alarms. Its one metric, StopDenied, has a
+// point where a stop was denied: it costs next to nothing.
+const AlarmsPerScheduler = 4
+
+// secondMetrics are those beyond the first that an alarm looks at: each is charged as an alarm. The
+// silent sentinel's is invocations less errors. Of the lease-lost alarm, a query, a metric that has
+// no points costs nothing.
+const secondMetrics = 1
 
 // Scheduler estimates what a scheduler costs a month however few jobs it has.
 func Scheduler() (lines []Line, usdPerMonth float64) {
@@ -25,8 +27,7 @@ func Scheduler() (lines []Line, usdPerMonth float64) {
 		{Item: "Lambda GB-seconds", PerMonth: sweepsPerMonth * functionGB * sweepTime.Seconds(), UnitPriceUSD: lambdaGBSecond},
 		{Item: "DynamoDB read units", PerMonth: sweepsPerMonth * schedulerRead, UnitPriceUSD: dynamoReadUnit},
 		{Item: "CloudWatch Logs, GB", PerMonth: gb((sweepOwnLog + platformLog) * sweepsPerMonth), UnitPriceUSD: logGB},
-		{Item: "CloudWatch custom metrics", PerMonth: MetricsPerScheduler, UnitPriceUSD: customMetric},
-		{Item: "CloudWatch alarms", PerMonth: AlarmsPerScheduler, UnitPriceUSD: alarm},
+		{Item: "CloudWatch alarms", PerMonth: AlarmsPerScheduler + secondMetrics, UnitPriceUSD: alarm},
 		{Item: "CloudWatch dashboard", PerMonth: 1, UnitPriceUSD: dashboard},
 	} {
 		l.USDPerMonth = l.PerMonth * l.UnitPriceUSD
