@@ -30,7 +30,7 @@ any two, since the schedule was last changed. It is taken for one if it is beyon
 days with runs at the least) and goes on in each half of the days; a step is none.
 
 With --week it is the last calendar week that is over, Monday to Monday in UTC, as in the
-weekly message to the notice topic.
+weekly message to the notice topic. With --dev it asks a cronfence dev that still runs.
 
 With --json it writes one document: scheduler, from, to, jobs, each with job, clean, findings
 (of noSuccess, silent, failures, misses, stalled, overlaps, willOverlap, skips, paused),

@@ -159,11 +159,11 @@ func (o *oracle) overdue(now time.Time) bool {
 }
 
 // ratio: some run showed 0.8 of its interval or more within the last three intervals, or within
-// as many more as there were none in which a run showed at all.
+// as many more, up to five, as there were none in which a run showed at all.
 func (o *oracle) ratio(now time.Time, shown []showing) bool {
 	period := max(5*time.Minute, o.interval)
 	seen := 0
-	for i := 0; i < 3+Extra && seen < 3; i++ {
+	for i := 0; i < 5 && seen < 3; i++ {
 		to := now.Add(-time.Duration(i) * period)
 		any, near := false, false
 		for _, s := range shown {

@@ -18,6 +18,7 @@ import (
 	"github.com/cronfence/cronfence/internal/sentinel"
 	"github.com/cronfence/cronfence/internal/settle"
 	"github.com/cronfence/cronfence/internal/testworld"
+	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
@@ -89,7 +90,7 @@ func Replay(t *testing.T, h History) *Replayed {
 	w.Clock = h.From
 	r := &replay{History: h, Replayed: &Replayed{World: w}, t: t}
 	r.sweep = &sentinel.Handler{
-		Scheduler: h.Spec.Scheduler, Store: w.Store, Machines: w.Runs, Schedules: group{h}, Notices: r, Now: w.Now, NewToken: r.token, Out: &w.Out,
+		Scheduler: h.Spec.Scheduler, Store: w.Store, Machines: machines{w.Runs, r}, Schedules: group{h}, Notices: r, Now: w.Now, NewToken: r.token, Out: &w.Out,
 	}
 	plan, err := engine.ScheduleOf(h.Spec)
 	if err != nil {
@@ -149,21 +150,38 @@ func (r *replay) deliver(tick time.Time) {
 		return
 	}
 	h := &dispatch.Handler{
-		Scheduler: r.Spec.Scheduler, Store: r.World.Store, Machines: r.World.Runs, Now: r.World.Now, NewToken: r.token, Out: &r.World.Out,
+		Scheduler: r.Spec.Scheduler, Store: r.World.Store, Machines: machines{r.World.Runs, r}, Now: r.World.Now, NewToken: r.token, Out: &r.World.Out,
 	}
-	out, err := h.Handle(r.t.Context(), r.encode(schema.TickEvent{Job: r.Spec.Job, Tick: schema.TickID(tick), Spec: r.Spec}))
-	if err != nil {
+	if _, err := h.Handle(r.t.Context(), r.encode(schema.TickEvent{Job: r.Spec.Job, Tick: schema.TickID(tick), Spec: r.Spec})); err != nil {
 		r.t.Fatalf("tick %v: %v", tick, err)
 	}
-	reply := out.(dispatch.Reply)
-	if !reply.Started {
-		return
+}
+
+// machines carry out what anybody starts: the dispatcher a tick's run, the settler and the sentinel
+// one that waited.
+type machines struct {
+	*testworld.Runs
+	r *replay
+}
+
+// Start implements machine.Runner.
+func (m machines) Start(ctx context.Context, machineARN, name, input string) error {
+	before := m.Started
+	err := m.Runs.Start(ctx, machineARN, name, input)
+	if m.Started > before {
+		m.r.begin(input)
 	}
-	x := &execution{run: r.Run(tick), start: r.World.Clock}
-	started, _ := r.World.Runs.Execution(reply.Run)
-	if err := json.Unmarshal([]byte(started.Input), &x.in); err != nil {
+	return err
+}
+
+// begin lets an execution do what the history says of its tick.
+func (r *replay) begin(input string) {
+	x := &execution{start: r.World.Clock}
+	if err := json.Unmarshal([]byte(input), &x.in); err != nil {
 		r.t.Fatal(err)
 	}
+	_, planned := guard.KindOf(x.in.Tick)
+	x.run = r.Run(planned.Time())
 	switch {
 	case !r.Spec.Beats: // the task's own timeout bounds it
 		x.end = x.start.Add(min(x.run.Takes, r.Spec.MaxRun()))
@@ -222,20 +240,20 @@ func (r *replay) finish(x *execution, failure string) {
 
 // reap tells the settler of executions that ended, as EventBridge does.
 func (r *replay) reap() {
-	going := r.active[:0]
-	for _, x := range r.active {
+	were := r.active
+	r.active = nil // what settles one may begin another
+	for _, x := range were {
 		if is, _ := r.World.Runs.Execution(x.in.Run); is.Status == machine.Running {
-			going = append(going, x)
+			r.active = append(r.active, x)
 			continue
 		}
 		r.settle(r.World.StatusEvent(x.in.Run))
 	}
-	r.active = going
 }
 
 func (r *replay) settle(ev any) {
 	h := &settle.Handler{
-		Scheduler: r.Spec.Scheduler, Store: r.World.Store, Machines: r.World.Runs, Now: r.World.Now, NewToken: r.token, Out: &r.World.Out,
+		Scheduler: r.Spec.Scheduler, Store: r.World.Store, Machines: machines{r.World.Runs, r}, Now: r.World.Now, NewToken: r.token, Out: &r.World.Out,
 	}
 	if _, err := h.Handle(r.t.Context(), r.encode(ev)); err != nil {
 		r.t.Fatalf("settle: %v", err)

@@ -2,8 +2,10 @@ package alarmtest
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/cronfence/cronfence/internal/sim"
 	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // The recorded histories are of the example app's job sync, every quarter of an hour, from
@@ -242,6 +245,43 @@ func TestScheduleThatFiresNoMoreIsNoticed(t *testing.T) {
 	// Success was due by 02:00 and 30 minutes and 20.
 	if got := strings.Join(alarming(changes(Extra)), "\n"); got != "2026-09-07 02:55 on sync/overdue" {
 		t.Errorf("alarms:\n%s\nwant overdue, and no other", got)
+	}
+}
+
+// What goes off for runs longer than the interval depends on what becomes of the tick that finds them.
+func TestRunsLongerThanTheirIntervalAreToldOfUnderEveryPolicy(t *testing.T) {
+	const takes, hours = 20 * time.Minute, 6
+	for p, want := range map[policy.Overlap]struct {
+		succeeded int
+		on        []string
+	}{
+		policy.Skip:     {12, []string{"ratio"}}, // every second tick
+		policy.QueueOne: {17, []string{"ratio"}}, // one behind another, without a pause
+		policy.Replace:  {0, []string{"overdue", "ratio"}},
+		policy.Allow:    {23, []string{"ratio"}},
+	} {
+		t.Run(p.String(), func(t *testing.T) {
+			succeeded := 0
+			r, changes := replayRecorded(t, "steady", 0, func(h *History) {
+				h.To = monday.Add(hours * time.Hour)
+				h.Spec.Overlap, h.Spec.Beats = p, p != policy.Allow
+				h.Run = func(time.Time) Run { return Run{Takes: takes} }
+			})
+			for _, point := range r.Points {
+				if point.Metric == telemetry.Succeeded {
+					succeeded++
+				}
+			}
+			on := map[string]bool{}
+			for _, c := range changes(Extra) {
+				if c.To == InAlarm {
+					on[strings.TrimPrefix(c.Alarm, "cronfence/example/sync/")] = true
+				}
+			}
+			if got := slices.Sorted(maps.Keys(on)); !slices.Equal(got, want.on) || succeeded != want.succeeded {
+				t.Errorf("%d succeeded, %v went off: want %d, %v", succeeded, got, want.succeeded, want.on)
+			}
+		})
 	}
 }
 
