@@ -31,55 +31,70 @@ const (
 )
 
 func (l *Line) advise(j Job) {
-	add := func(do, format string, args ...any) {
-		l.Advice = append(l.Advice, Advice{do, fmt.Sprintf(format, args...)})
-	}
-	s, usual := l.This, l.This.MedianSeconds
+	usual := l.This.MedianSeconds
 	if usual == 0 {
 		usual = l.Last.MedianSeconds
 	}
+	timedOut := l.This.timeouts // sorted
+	hang := len(timedOut) > 0 && usual > 0 && timedOut[0] >= hung*usual
+	l.adviseFix(j, usual, hang)
+	l.adviseWork(hang)
+	l.adviseInterval()
+}
+
+func (l *Line) add(do, format string, args ...any) {
+	l.Advice = append(l.Advice, Advice{do, fmt.Sprintf(format, args...)})
+}
+
+// adviseFix advises on runs that fail or hang; hang tells that those that timed out did.
+func (l *Line) adviseFix(j Job, usual float64, hang bool) {
+	s := l.This
 	ended := s.Succeeded + s.Failed - s.Aborted // what somebody stopped says nothing of the job
 	if bad := s.Failed - s.Aborted - s.TimedOut; bad >= someBad || bad > 0 && float64(bad) >= manyBad*float64(ended) {
-		add(Fix, "%d of %d runs failed", bad, ended)
+		l.add(Fix, "%d of %d runs failed", bad, ended)
 	}
 	if took := j.Running.Seconds(); usual > 0 && took >= hung*usual && l.has(Overlaps) {
-		add(Fix, "a run has been going for %s, the median run takes %s", span(took), span(usual))
+		l.add(Fix, "a run has been going for %s, the median run takes %s", span(took), span(usual))
 	}
 	if s.hanging > 0 && j.Running == 0 && usual > 0 && usual < roomy*l.interval().Seconds() { // under Allow, which knows no holder
-		add(Fix, "%s did not end within an interval of %s, the median run takes %s", count(s.hanging, "run"), short(l.interval()), span(usual))
+		l.add(Fix, "%s did not end within an interval of %s, the median run takes %s", count(s.hanging, "run"), short(l.interval()), span(usual))
 	}
-	hangs := s.TimedOut > 0 && usual > 0 && s.timeouts[0] >= hung*usual
-	if hangs {
-		add(Fix, "%s had the maximum run time, at least %s, the median run takes %s", count(s.TimedOut, "run"), span(s.timeouts[0]), span(usual))
+	if hang {
+		l.add(Fix, "%s had the maximum run time, at least %s, the median run takes %s", count(s.TimedOut, "run"), span(s.timeouts[0]), span(usual))
 	}
-	all := s.Runs + s.Replaced
-	mostReplaced := s.Replaced > 0 && 2*s.Replaced >= all
+}
+
+// adviseWork advises on what a run does, where some runs are long or all get longer.
+func (l *Line) adviseWork(hang bool) {
+	s := l.This
 	switch {
-	case s.TimedOut > 0 && !hangs:
-		add(Bound, "%s had the maximum run time", count(s.TimedOut, "run"))
+	case s.TimedOut > 0 && !hang:
+		l.add(Bound, "%s had the maximum run time", count(s.TimedOut, "run"))
 	case l.Trend != nil && l.Trend.FirstOverlap != "":
-		add(Bound, "runs grow by %.1f %% of the interval a day", 100*l.Trend.RatioPerDay)
-	case s.Replaced > 0 && !mostReplaced:
-		add(Bound, "%d of %d runs were replaced before their end", s.Replaced, all)
-	case s.MaxRatio >= near && s.MedianRatio < roomy && !hangs && !mostReplaced && !l.falls():
-		add(Bound, "the longest run took %.2f of its interval, the median one %.2f", s.MaxRatio, s.MedianRatio)
+		l.add(Bound, "runs grow by %.1f %% of the interval a day", 100*l.Trend.RatioPerDay)
+	case s.mostReplaced():
+	case s.Replaced > 0:
+		l.add(Bound, "%d of %d runs were replaced before their end", s.Replaced, s.Runs+s.Replaced)
+	case s.MaxRatio >= near && s.MedianRatio < roomy && !hang && !l.falls():
+		l.add(Bound, "the longest run took %.2f of its interval, the median one %.2f", s.MaxRatio, s.MedianRatio)
 	}
-	l.adviseInterval(add, mostReplaced, all)
 }
 
 // adviseInterval advises on the schedule, where most runs come near its interval.
-func (l *Line) adviseInterval(add func(do, format string, args ...any), mostReplaced bool, all int) {
+func (l *Line) adviseInterval() {
 	s, interval := l.This, l.interval()
 	switch want := enough(s.P95Seconds); {
-	case mostReplaced && interval <= shortest:
-		add(Worker, "%d of %d runs were replaced before their end, on an interval of %s: it hardly ever rests", s.Replaced, all, short(interval))
-	case mostReplaced:
-		add(Lengthen, "%d of %d runs were replaced before their end: they take longer than %s", s.Replaced, all, short(interval))
+	case interval == 0: // a single tick
+	case s.mostReplaced() && interval <= shortest:
+		l.add(Worker, "%d of %d runs were replaced before their end, on an interval of %s: it hardly ever rests",
+			s.Replaced, s.Runs+s.Replaced, short(interval))
+	case s.mostReplaced():
+		l.add(Lengthen, "%d of %d runs were replaced before their end: they take longer than %s", s.Replaced, s.Runs+s.Replaced, short(interval))
 	case s.MaxRatio < near || s.MedianRatio < roomy || l.falls():
 	case interval <= shortest && s.MedianRatio >= near:
-		add(Worker, "the median run takes %.2f of an interval of %s: it hardly ever rests", s.MedianRatio, short(interval))
+		l.add(Worker, "the median run takes %.2f of an interval of %s: it hardly ever rests", s.MedianRatio, short(interval))
 	case want > interval:
-		add(Lengthen, "95 %% of runs fit %s with room to spare", short(want))
+		l.add(Lengthen, "95 %% of runs fit %s with room to spare", short(want))
 	}
 }
 

@@ -204,12 +204,14 @@ func TestFindings(t *testing.T) {
 			"LOCKED OUT",
 		},
 		"paused all week, and resumed": {
-			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped, Paused: true} }), Job{},
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Skipped, Paused: true} }),
+			Job{},
 			[]Finding{Pause},
 			"It was paused, and no run succeeded.",
 		},
 		"runs beside each other that all hang": {
-			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Running} }), Job{},
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Running} }),
+			Job{},
 			[]Finding{NoSuccess, Overlaps},
 			"168 open. NO SUCCESS: no run succeeded. Runs overlap the next tick already.",
 		},
@@ -230,7 +232,8 @@ func TestFindings(t *testing.T) {
 			}), Job{}, []Finding{Overlaps}, "1 replaced. A run overlaps the next tick already.",
 		},
 		"every run replaced": {
-			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Replaced, RunTime: hour} }), Job{},
+			week(func(int, time.Time) Tick { return Tick{Outcome: guard.Replaced, RunTime: hour} }),
+			Job{},
 			[]Finding{NoSuccess, Overlaps},
 			"168 replaced. NO SUCCESS: no run succeeded. Runs overlap the next tick already.",
 		},

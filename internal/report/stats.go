@@ -98,6 +98,9 @@ func (s *Stats) close() {
 	s.IntervalSeconds = rank(s.intervals, 0.5)
 }
 
+// mostReplaced tells whether at least every second run was replaced.
+func (s *Stats) mostReplaced() bool { return s.Replaced > 0 && s.Replaced >= s.Runs }
+
 func (s *Stats) interval() time.Duration { return secondsOf(s.IntervalSeconds) }
 
 // rank is a quantile by nearest rank: a value that was seen. 0 when there is none.
