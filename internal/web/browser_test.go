@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/internal/testworld"
 	"github.com/cronfence/cronfence/internal/web/webtest"
 	"github.com/cronfence/cronfence/pkg/policy"
@@ -146,6 +148,24 @@ func TestEverythingIsDoneWithTheKeyboardAlone(t *testing.T) {
 	b.Type(" ")
 	b.See("#message", "cleanup is resumed")
 	b.Until("a pause button to press", `!document.getElementById("pause").disabled`)
+}
+
+// With a backlog it is not so that nothing starts before the next tick, and the page says so.
+func TestResumingSaysThatABackfillGoesOn(t *testing.T) {
+	d := newDesk(t)
+	d.Established(testworld.Minutely("cleanup"), "01:59")
+	d.At("02:00:10")
+	op := d.page.Operators[testworld.Scheduler]
+	must(op.Pause(t.Context(), ops.PauseRequest{Job: "cleanup", By: "alice", Reason: "rebuild"}))
+	from := testworld.Midnight
+	must(op.Backfill(t.Context(), ops.BackfillRequest{Job: "cleanup", From: from, To: from.Add(10 * time.Minute)}))
+	b := webtest.Open(t)
+	b.Go(d.server.URL() + cleanup + "#" + token(d))
+	b.See(".facts", "backfill, at most 11 more")
+	b.Press("Resume")
+	b.See("#message", "cleanup is resumed; its backfill goes on.")
+	d.Sweep("cleanup")
+	b.See(".facts", "backfill-2026-09-07T00:00:00Z")
 }
 
 // The buttons go through the guard and on the record.

@@ -174,7 +174,8 @@ function find(form) {
 }
 
 // Within a timeline the arrow keys go from tick to tick.
-const marks = () => [...document.querySelectorAll(".timeline .mark")].sort((a, b) => parseFloat(a.querySelector("use").getAttribute("x")) - parseFloat(b.querySelector("use").getAttribute("x")));
+const placeOf = (mark) => parseFloat(mark.querySelector(".on-tick").getAttribute("x"));
+const marks = () => [...document.querySelectorAll(".timeline .mark")].sort((a, b) => placeOf(a) - placeOf(b));
 function aim(to) {
   const all = marks();
   if (!all.length) return;
@@ -238,7 +239,7 @@ const acts = {
     send: (reason, minutes) => post(path + "/pause", { by, reason, for: minutes * 60e9 }),
     done: () => [job + " is paused.", "done"],
   }),
-  resume: (job, path) => ({ send: () => post(path + "/resume", {}), done: () => [job + " is resumed; that starts nothing by itself.", "done"] }),
+  resume: (job, path) => ({ send: () => post(path + "/resume", {}), done: (s) => [job + " is resumed; " + (s.backlog ? "its " + s.backlog.kind.replace("catchup", "catch-up") + " goes on." : "that starts nothing by itself."), "done"] }),
   release: (job, path) => ({
     title: "Release the guard of " + job,
     text: "Its run is stopped and its tick recorded as Aborted. The guard comes free once the run has ended.",
