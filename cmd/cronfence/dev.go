@@ -78,8 +78,9 @@ the address that is printed for the browser, and in a file of its user's for the
 It prints a line for every decision and a table at the end. Times are the local cloud's
 own, in UTC. With --for it stops ticking after that long, lets runs in flight finish and
 ends, with exit code 1 if a tick has not exactly one final outcome or it was ended early.
-Without, Ctrl-C ends it. So does a reader of its output that goes away. Whatever ends it, it ends
-the processes that it started.
+Without, Ctrl-C, Ctrl-\ or SIGTERM ends it. So does a reader of its output that goes away. It
+then ends the processes that it started and what these started, but for one that left its process
+group, as with setsid: end that yourself. SIGKILL leaves them all.
 
 Lambda functions with a bootstrap for this processor run as built, without the caller's AWS
 credentials unless AWS_ENDPOINT_URL is set. A command given with --exec stands in for all of a

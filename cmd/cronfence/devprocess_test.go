@@ -123,17 +123,19 @@ func alive(pid int) bool {
 	return true
 }
 
-func TestCtrlCLeavesNothingBehind(t *testing.T) {
-	p := startDevProcess(t)
-	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
-		t.Fatal(err)
-	}
-	out, err := io.ReadAll(p.out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if code, errOut := p.ended(t); code != 0 || !strings.Contains(string(out), "ended early: runs in flight") {
-		t.Errorf("code %d\n%s%s", code, out, errOut)
+func TestASignalLeavesNothingBehind(t *testing.T) {
+	for _, sent := range []os.Signal{os.Interrupt, syscall.SIGQUIT} {
+		p := startDevProcess(t)
+		if err := p.cmd.Process.Signal(sent); err != nil {
+			t.Fatal(err)
+		}
+		out, err := io.ReadAll(p.out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if code, errOut := p.ended(t); code != 0 || !strings.Contains(string(out), "ended early: runs in flight") {
+			t.Errorf("%v: code %d\n%s%s", sent, code, out, errOut)
+		}
 	}
 }
 

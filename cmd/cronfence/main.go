@@ -18,9 +18,10 @@ func main() {
 }
 
 // untilSignal is a context that the first signal ends, in order; more of them change nothing,
-// so that no child process is left behind by an impatient hand or a closed terminal.
+// so that no child process is left behind by an impatient hand or a closed terminal. SIGQUIT is one
+// of them: Go's answer to it, a trace and the end at once, would leave them all.
 func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGQUIT}
 	if !signal.Ignored(syscall.SIGHUP) { // as nohup has it
 		signals = append(signals, syscall.SIGHUP)
 	}

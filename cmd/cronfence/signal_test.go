@@ -10,7 +10,7 @@ import (
 )
 
 func TestSignalsEndTheContext(t *testing.T) {
-	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP} {
 		if signal.Ignored(s) {
 			continue // the tests themselves run under nohup
 		}
