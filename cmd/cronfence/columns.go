@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/cronfence/cronfence/internal/ops"
 )
 
 // column is one of a table.
@@ -43,6 +45,9 @@ func newColumns(out io.Writer, all ...column) *columns {
 
 // add writes a line, or holds it until the widths are known.
 func (c *columns) add(cells ...string) error {
+	for i, cell := range cells {
+		cells[i] = ops.Printable(cell)
+	}
 	if c.begun {
 		return c.write(cells, false)
 	}

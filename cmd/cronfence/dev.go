@@ -120,7 +120,7 @@ expired, missed, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio,
 }
 
 func runDev(ctx context.Context, o devOptions, out, errOut io.Writer) error {
-	log := out
+	log := io.Writer(printer{out, false}) // what the work of jobs writes colours nothing
 	if o.json {
 		log = errOut
 	}

@@ -57,7 +57,7 @@ func writeDiagnosis(cmd *cobra.Command, d ops.Diagnosis) error {
 			title += "  " + s.paint(bold, f.Job)
 		}
 		// The fix stays in one line: it is for copying.
-		if err := writeText(cmd, title+"\n  "+s.wrap(f.What, 2)+"\n  fix: "+f.Fix+"\n"); err != nil {
+		if err := writeText(cmd, title+"\n  "+s.wrap(f.What, 2)+"\n  fix: "+ops.Printable(f.Fix)+"\n"); err != nil {
 			return err
 		}
 	}

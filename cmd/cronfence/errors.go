@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/pkg/guard"
 )
 
@@ -27,10 +28,11 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func exitCode(err error) int {
 	var usage usageError
 	var refused *guard.Refusal
+	var invalid *ops.InvalidError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &usage):
+	case errors.As(err, &usage), errors.As(err, &invalid):
 		return exitUsage
 	case errors.As(err, &refused):
 		return exitRefused

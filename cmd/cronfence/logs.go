@@ -72,7 +72,7 @@ func writeLogs(cmd *cobra.Command, l ops.Logs) error {
 		_, _ = fmt.Fprintln(about, "there are more lines than these: follow the links")
 	}
 	for _, note := range l.Notes {
-		_, _ = fmt.Fprintln(about, "note: "+note)
+		_, _ = fmt.Fprintln(about, "note: "+ops.Printable(note))
 	}
 	for _, link := range l.Links {
 		_, _ = fmt.Fprintf(about, "%s: %s\n", link.What, link.URL)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/cronfence/cronfence/internal/ops"
 )
 
 func main() {
@@ -30,13 +32,14 @@ func untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // run executes one command line and returns its exit code.
 func run(ctx context.Context, args []string, out, errOut io.Writer) int {
+	out, errOut = printer{out, screenOf(out).colour}, printer{errOut, false}
 	root := newRootCommand()
 	root.SetArgs(args)
 	root.SetOut(out)
 	root.SetErr(errOut)
 	err := root.ExecuteContext(ctx)
 	if err != nil {
-		_, _ = fmt.Fprintf(errOut, "cronfence: %v\n", err)
+		_, _ = fmt.Fprintln(errOut, "cronfence: "+ops.Printable(err.Error()))
 	}
 	return exitCode(err)
 }

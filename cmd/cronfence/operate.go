@@ -191,7 +191,17 @@ func (w warnings) Warn(job, run, what string, err error) {
 	if err != nil {
 		text += ": " + err.Error()
 	}
-	_, _ = fmt.Fprintln(w.out, text)
+	_, _ = fmt.Fprintln(w.out, ops.Printable(text))
+}
+
+const reasonUsage = "why, for the record: one line, at most 300 characters"
+
+// asUsage says of a request what is wrong with the flag of that name.
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usagef("--%w", err)
 }
 
 // addBy adds the flag for who acts.

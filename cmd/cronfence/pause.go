@@ -35,7 +35,7 @@ several jobs or --all one document whose jobs have job, done, message and status
 				text: ops.PausedText,
 			})
 		})
-	cmd.Flags().StringVar(&p.Reason, "reason", "", "why, for the record; required")
+	cmd.Flags().StringVar(&p.Reason, "reason", "", reasonUsage+"; required")
 	cmd.Flags().DurationVar(&p.For, "for", 0, "how long (default: until it is resumed)")
 	cmd.Flags().BoolVar(&all, "all", false, "all jobs of the scheduler")
 	addBy(cmd, &p.By)
@@ -48,7 +48,7 @@ several jobs or --all one document whose jobs have job, done, message and status
 			return usagef("--for %v: must be positive", p.For)
 		}
 		p.By = whoever(p.By)
-		return nil
+		return asUsage(p.Check())
 	}
 	return cmd
 }

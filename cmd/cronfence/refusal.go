@@ -11,7 +11,7 @@ import (
 
 // failure is the document of a verb that was refused or failed before it had one of its own.
 type failure struct {
-	Kind    string `json:"kind"` // refused, unknown-job or failed
+	Kind    string `json:"kind"` // refused, unknown-job, invalid or failed
 	Refused bool   `json:"refused"`
 	Message string `json:"message"`
 }
@@ -20,11 +20,14 @@ func failureOf(err error) failure {
 	f := failure{Kind: "failed", Message: err.Error()}
 	var refused *guard.Refusal
 	var unknown *ops.UnknownJobError
+	var invalid *ops.InvalidError
 	switch {
 	case errors.As(err, &refused):
 		f.Kind, f.Refused = "refused", true
 	case errors.As(err, &unknown):
 		f.Kind = "unknown-job"
+	case errors.As(err, &invalid):
+		f.Kind = "invalid"
 	}
 	return f
 }

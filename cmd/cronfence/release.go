@@ -27,7 +27,7 @@ With --json it writes one document: released, tick, ended, message, status.`,
 		`  cronfence release cleanup --reason 'hangs on a lock'
   cronfence release cleanup --reason 'wrong input' --by alice --yes --json`,
 		func(cmd *cobra.Command, op ops.Operator, args []string) error {
-			r.Job, r.By = args[0], whoever(r.By)
+			r.Job = args[0]
 			act := ops.Act{Job: r.Job, Release: &r}
 			if o.dryRun {
 				return o.preview(cmd, op, act)
@@ -50,13 +50,17 @@ With --json it writes one document: released, tick, ended, message, status.`,
 			}
 			return say(cmd, res.Message)
 		})
-	cmd.Flags().StringVar(&r.Reason, "reason", "", "why, for the record; required")
+	cmd.Flags().StringVar(&r.Reason, "reason", "", reasonUsage+"; required")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	addBy(cmd, &r.By)
 	o.addDryRun(cmd)
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
 		if strings.TrimSpace(r.Reason) == "" {
 			return usagef("--reason is not set: say why the run of %s is stopped", args[0])
+		}
+		r.By = whoever(r.By)
+		if err := r.Check(); err != nil {
+			return asUsage(err)
 		}
 		if !yes && !o.dryRun && !asking(cmd) {
 			return usagef("--yes is not set, and there is no terminal to ask on: see what it would do with --dry-run, then add --yes")
@@ -71,7 +75,7 @@ var asking = func(cmd *cobra.Command) bool { return isTerminal(cmd.InOrStdin()) 
 
 // confirm asks, on standard error, and takes only a yes for one.
 func confirm(cmd *cobra.Command, would []string) error {
-	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%s\nGo on? [y/N] ", strings.Join(would, "; "))
+	_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%s\nGo on? [y/N] ", ops.Printable(strings.Join(would, "; ")))
 	answer, err := bufio.NewReader(cmd.InOrStdin()).ReadString('\n')
 	if text := strings.ToLower(strings.TrimSpace(answer)); text == "y" || text == "yes" {
 		return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -55,21 +56,21 @@ func noArgs(cmd *cobra.Command, args []string) error {
 }
 
 // writeJSON writes the one document of a verb's --json.
-func writeJSON(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(v); err != nil {
-		return fmt.Errorf("write JSON: %w", err)
-	}
-	return nil
-}
+func writeJSON(out io.Writer, v any) error { return encode(out, v, "  ") }
 
 // writeLine writes one line of a verb's JSON Lines.
-func writeLine(out io.Writer, v any) error {
-	e := json.NewEncoder(out)
+func writeLine(out io.Writer, v any) error { return encode(out, v, "") }
+
+func encode(out io.Writer, v any, indent string) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
+	e.SetIndent("", indent)
+	err := e.Encode(v)
+	if err == nil {
+		_, err = out.Write(escaped(b.Bytes()))
+	}
+	if err != nil {
 		return fmt.Errorf("write JSON: %w", err)
 	}
 	return nil

@@ -34,7 +34,7 @@ with --wait entry too, as in `+"`cronfence history --json`.",
 		func(cmd *cobra.Command, op ops.Operator, args []string) error { return o.runJob(cmd, op, args[0], r) })
 	cmd.Flags().BoolVar(&r.wait, "wait", false, "wait for the final outcome")
 	cmd.Flags().StringVar(&r.overlap, "overlap", "", "skip, queue-one, replace or allow in the place of the job's own policy, on the record")
-	cmd.Flags().StringVar(&r.reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&r.reason, "reason", "", reasonUsage)
 	completeFlag(cmd, "overlap", overlaps...)
 	addBy(cmd, &r.by)
 	o.addDryRun(cmd)
@@ -50,6 +50,9 @@ with --wait entry too, as in `+"`cronfence history --json`.",
 
 func (r runOptions) request(job string) (ops.RunRequest, error) {
 	req := ops.RunRequest{Job: job, By: whoever(r.by), Reason: r.reason}
+	if err := req.Check(); err != nil {
+		return req, asUsage(err)
+	}
 	if r.overlap == "" {
 		return req, nil
 	}
@@ -85,7 +88,7 @@ func (o *operated) runJob(cmd *cobra.Command, op ops.Operator, job string, r run
 		progress = cmd.ErrOrStderr()
 	}
 	if !res.Refused {
-		_, _ = fmt.Fprintln(progress, res.Message)
+		_, _ = fmt.Fprintln(progress, ops.Printable(res.Message))
 	}
 	if r.wait && !res.Refused {
 		e, err := ops.Wait(cmd.Context(), op, job, res.Tick, r.sleep)

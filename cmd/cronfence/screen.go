@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/term"
+
+	"github.com/cronfence/cronfence/internal/ops"
 )
 
 // screen is what people's output may take for granted. The zero value is a file or a pipe: as
@@ -36,12 +38,20 @@ func screenOf(out io.Writer) screen {
 // colourful tells whether a terminal is to show colours.
 func colourful(env func(string) string) bool { return env("NO_COLOR") == "" && env("TERM") != "dumb" }
 
-// underlying is what a counting writer writes to.
+// underlying is what the command's own writers write to.
 func underlying(out io.Writer) io.Writer {
-	if c, ok := out.(*counted); ok {
-		return c.Writer
+	for {
+		switch w := out.(type) {
+		case *counted:
+			out = w.Writer
+		case printer:
+			out = w.Writer
+		case pipeWriter:
+			out = w.Writer
+		default:
+			return out
+		}
 	}
-	return out
 }
 
 // counted counts what is written.
@@ -70,17 +80,19 @@ const (
 	bold   = "1"
 )
 
-// paint colours a text for a screen that shows colours.
+// paint colours a text, made fit for one line, for a screen that shows colours.
 func (s screen) paint(colour, text string) string {
+	text = ops.Printable(text)
 	if !s.colour || colour == "" {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// wrap breaks text between words so that no line is wider than the screen; lines after the
+// wrap makes text fit for a terminal and breaks it between words so that no line is wider than the screen; lines after the
 // first are indented. A word that is too long stays whole, so that it can be copied.
 func (s screen) wrap(text string, indent int) string {
+	text = ops.Printable(text)
 	if s.width <= 0 {
 		return text
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/internal/telemetry"
 	"github.com/cronfence/cronfence/pkg/guard"
 )
@@ -136,6 +137,7 @@ func (j *journal) Notify(_ context.Context, subject, text string) error {
 func (j *journal) note(text string) { j.print(j.now().UTC().Format(time.TimeOnly) + "  " + text) }
 
 func (j *journal) print(text string) {
+	text = ops.Printable(text)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	_, _ = fmt.Fprintln(j.out, text)

@@ -14,6 +14,9 @@ import (
 
 // Pause implements Operator.
 func (d *Direct) Pause(ctx context.Context, r PauseRequest) (Status, error) {
+	if err := r.Check(); err != nil {
+		return Status{}, err
+	}
 	g, err := d.Engine.Pause(ctx, r.Job, pauseOf(r, d.now()))
 	if err != nil {
 		return Status{}, d.explain(ctx, err)
@@ -46,6 +49,9 @@ func (d *Direct) sending(ctx context.Context) (context.Context, context.CancelFu
 
 // Release implements Operator.
 func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, error) {
+	if err := r.Check(); err != nil {
+		return ReleaseResult{}, err
+	}
 	sending, cancel := d.sending(ctx)
 	g, _, err := d.Engine.Release(sending, r.Job, r.By, r.Reason)
 	cancel()
@@ -84,6 +90,9 @@ func notHeld(g guard.Guard, now guard.Millis, err error) error {
 
 // Run implements Operator.
 func (d *Direct) Run(ctx context.Context, r RunRequest) (RunResult, error) {
+	if err := r.Check(); err != nil {
+		return RunResult{}, err
+	}
 	g, err := d.guardOf(ctx, r.Job)
 	if err != nil {
 		return RunResult{}, err

@@ -37,9 +37,9 @@ func (d *Direct) backfill(g guard.Guard, r BackfillRequest) (BackfillResult, err
 	case g.Spec == nil:
 		return res, fmt.Errorf("nothing is known of the schedule of %s yet", r.Job)
 	case from > to:
-		return res, fmt.Errorf("from %s to %s: must be in the order of time", from, to)
+		return res, invalid("from %s to %s: must be in the order of time", from, to)
 	case to > now:
-		return res, fmt.Errorf("to %s: must be in the past: planned ticks come by themselves", to)
+		return res, invalid("to %s: must be in the past: planned ticks come by themselves", to)
 	}
 	p, err := engine.PlannedBy(g)
 	if err != nil {

@@ -50,7 +50,7 @@ func (x *Explanation) addNotes(found []notes.Note, err error) {
 		return
 	}
 	for _, n := range found {
-		n.Name, n.Run, n.Text = Printable(n.Name), Printable(n.Run), printableLines(n.Text)
+		n.Name, n.Run, n.Text = Printable(n.Name), Printable(n.Run), PrintableLines(n.Text)
 		x.Notes = append(x.Notes, n)
 		by := ""
 		if x.Entry != nil && n.Run != x.Entry.Run {
@@ -74,8 +74,8 @@ func Printable(text string) string {
 	}, text)
 }
 
-// printableLines is printable but for line ends and tabs, which JSON shows as \n and \t.
-func printableLines(text string) string {
+// PrintableLines is Printable but for line ends and tabs, which JSON shows as \n and \t.
+func PrintableLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
 		cells := strings.Split(line, "\t")

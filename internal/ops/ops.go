@@ -17,7 +17,8 @@ import (
 )
 
 // Operator is what can be asked of one scheduler. A job that it does not know is an
-// *UnknownJobError; what cannot be done now is a *guard.Refusal.
+// *UnknownJobError; what cannot be done now is a *guard.Refusal; what can never be done as it
+// is asked for is an *InvalidError.
 type Operator interface {
 	// Jobs yields all jobs by name, as they are read.
 	Jobs(ctx context.Context) iter.Seq2[Job, error]
@@ -100,7 +101,7 @@ type RunResult struct {
 type PauseRequest struct {
 	Job    string        `json:"-"`
 	By     string        `json:"by"`
-	Reason string        `json:"reason"`
+	Reason string        `json:"reason"`        // required, as of a release: one line of at most MaxReason characters
 	For    time.Duration `json:"for,omitempty"` // 0: until somebody resumes the job
 }
 

@@ -154,8 +154,8 @@ func TestAnUnknownJobIsNamedBesideTheKnownOnes(t *testing.T) {
 	d.Established(testworld.Minutely("cleanup"), "01:59")
 	_, status := d.op.Status(t.Context(), "nope")
 	_, run := d.op.Run(t.Context(), ops.RunRequest{Job: "nope"})
-	_, pause := d.op.Pause(t.Context(), ops.PauseRequest{Job: "nope"})
-	_, release := d.op.Release(t.Context(), ops.ReleaseRequest{Job: "nope"})
+	_, pause := d.op.Pause(t.Context(), ops.PauseRequest{Job: "nope", Reason: "rebuild"})
+	_, release := d.op.Release(t.Context(), ops.ReleaseRequest{Job: "nope", Reason: "hangs"})
 	_, why := d.op.Why(t.Context(), "nope", "2026-09-07T02:00:00Z")
 	for verb, err := range map[string]error{"status": status, "run": run, "pause": pause, "release": release, "why": why} {
 		var unknown *ops.UnknownJobError

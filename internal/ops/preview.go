@@ -20,6 +20,19 @@ type Act struct {
 	Backfill *BackfillRequest `json:"backfill,omitempty"`
 }
 
+// Check tells whether the act can be meant; else it is an *InvalidError.
+func (a Act) Check() error {
+	switch {
+	case a.Run != nil:
+		return a.Run.Check()
+	case a.Pause != nil:
+		return a.Pause.Check()
+	case a.Release != nil:
+		return a.Release.Check()
+	}
+	return nil
+}
+
 // Preview is what an act would do.
 type Preview struct {
 	Scheduler string   `json:"scheduler"`
@@ -31,6 +44,9 @@ type Preview struct {
 // guard as it is, and writes nothing.
 func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 	p := Preview{Scheduler: d.Name, Job: a.Job}
+	if err := a.Check(); err != nil {
+		return p, err
+	}
 	g, err := d.guardOf(ctx, a.Job)
 	if err != nil {
 		return p, err

@@ -51,6 +51,9 @@ func ParseTick(s string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if t.Nanosecond() != 0 {
+		return "", fmt.Errorf("tick %q: must be to the second, as ticks are planned", s)
+	}
 	return schema.TickID(t), nil
 }
 

@@ -226,6 +226,8 @@ func (p problem) err() error {
 	switch {
 	case p.Kind == kindRefused:
 		return &guard.Refusal{Reason: p.Message}
+	case p.Kind == kindBad:
+		return &ops.InvalidError{Reason: p.Message}
 	case p.Kind == kindUnknown && p.Unknown != nil:
 		return p.Unknown
 	}

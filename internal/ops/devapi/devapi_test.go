@@ -150,6 +150,41 @@ func TestErrorsKeepTheirKind(t *testing.T) {
 	}
 }
 
+func TestWhatCannotBeMeantIsTheAskersFault(t *testing.T) {
+	s, w, _ := serve(t)
+	const jobs = "/api/v1/schedulers/test/jobs/cleanup/"
+	for _, bad := range []struct{ method, path, body string }{
+		{"POST", "pause", `{"by":"x"}`},
+		{"POST", "pause", `{"by":"x","reason":""}`},
+		{"POST", "pause", `{"by":"x","reason":"r","for":-1}`},
+		{"POST", "pause", `{"by":"x","reason":"r","for":1}`},
+		{"POST", "pause", `{"by":"x","reason":"a\u001b[2J"}`},
+		{"POST", "pause", `{"by":"x","reason":"r"} {}`},
+		{"POST", "release", `{"by":"x"}`},
+		{"POST", "run", `{"by":"a\nb"}`},
+		{"POST", "preview", `{"pause":{"by":"x"}}`},
+		{"GET", "history?outcome=garbage", ""},
+		{"GET", "history?kind=garbage", ""},
+		{"GET", "ticks/x/why", ""},
+		{"GET", "ticks/x", ""},
+		{"GET", "logs?tick=%00", ""},
+	} {
+		r := request(t, s, bad.method, jobs+bad.path, bad.body)
+		r.Header.Set("Origin", s.URL())
+		r.Header.Set("Authorization", "Bearer "+readToken(t))
+		if status, answer, _ := send(t, r); status != http.StatusBadRequest {
+			t.Errorf("%s %s: status %d: %s", bad.path, bad.body, status, answer)
+		}
+	}
+	if g := w.Guard("cleanup"); g.Paused != nil || g.Mark != nil {
+		t.Errorf("something was done: %+v", g)
+	}
+	var invalid *ops.InvalidError
+	if _, err := dial(t, s).Pause(t.Context(), ops.PauseRequest{Job: "cleanup", By: "x"}); !errors.As(err, &invalid) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // A page of another origin, or a name pointed at this machine, gets nothing done.
 func TestRequestsOfOthersAreRefused(t *testing.T) {
 	s, w, _ := serve(t)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/http"
@@ -71,14 +72,29 @@ var looking = map[string]endpoint{
 		return answer(w)(op.Report(r.Context(), q))
 	},
 	"GET /jobs/{job}/ticks/{tick}": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
-		return answer(w)(op.Tick(r.Context(), r.PathValue("job"), r.PathValue("tick")))
+		tick, err := tickOf(r.PathValue("tick"))
+		if err != nil {
+			return err
+		}
+		return answer(w)(op.Tick(r.Context(), r.PathValue("job"), tick))
 	},
 	"GET /jobs/{job}/ticks/{tick}/why": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
-		return answer(w)(op.Why(r.Context(), r.PathValue("job"), r.PathValue("tick")))
+		tick, err := tickOf(r.PathValue("tick"))
+		if err != nil {
+			return err
+		}
+		return answer(w)(op.Why(r.Context(), r.PathValue("job"), tick))
 	},
 	"GET /jobs/{job}/logs": func(op ops.Operator, w http.ResponseWriter, r *http.Request) error {
 		v := r.URL.Query()
-		return answer(w)(op.Logs(r.Context(), ops.LogQuery{Job: r.PathValue("job"), Tick: v.Get("tick"), Groups: v["group"]}))
+		q := ops.LogQuery{Job: r.PathValue("job"), Groups: v["group"]}
+		if tick := v.Get("tick"); tick != "" {
+			var err error
+			if q.Tick, err = tickOf(tick); err != nil {
+				return err
+			}
+		}
+		return answer(w)(op.Logs(r.Context(), q))
 	},
 }
 
@@ -125,10 +141,25 @@ func act[Q any](do func(ctx context.Context, op ops.Operator, job string, q Q) (
 func readBody[Q any](r *http.Request) (q Q, err error) {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
-	if err = d.Decode(&q); err != nil {
+	err = d.Decode(&q)
+	if err == nil {
+		if _, more := d.Token(); !errors.Is(more, io.EOF) {
+			err = errors.New("there is more behind its end: must be one JSON document")
+		}
+	}
+	if err != nil {
 		err = badRequest{fmt.Errorf("read request: %w", err)}
 	}
 	return q, err
+}
+
+// tickOf reads a tick's id.
+func tickOf(text string) (string, error) {
+	tick, err := ops.ParseTick(text)
+	if err != nil {
+		return "", badRequest{err}
+	}
+	return tick, nil
 }
 
 // answer writes a value unless there is an error, which it returns.
@@ -148,6 +179,12 @@ func historyQuery(job string, v url.Values) (q ops.HistoryQuery, err error) {
 		if q.Since, err = time.Parse(time.RFC3339, since); err != nil {
 			return q, badRequest{err}
 		}
+	}
+	if q.Outcome != "" && !slices.Contains(ops.Outcomes, q.Outcome) {
+		return q, badRequest{fmt.Errorf("outcome %q: must be one of %v", q.Outcome, ops.Outcomes)}
+	}
+	if q.Kind != "" && !slices.Contains(ops.Kinds, q.Kind) {
+		return q, badRequest{fmt.Errorf("kind %q: must be one of %v", q.Kind, ops.Kinds)}
 	}
 	if last := v.Get("last"); last != "" {
 		if q.Last, err = time.ParseDuration(last); err != nil {
@@ -182,6 +219,7 @@ func problemOf(err error) (problem, int) {
 	p := problem{Kind: kindFailed, Message: err.Error()}
 	var refused *guard.Refusal
 	var bad badRequest
+	var invalid *ops.InvalidError
 	switch {
 	case errors.As(err, &p.Unknown):
 		p.Kind = kindUnknown
@@ -189,7 +227,7 @@ func problemOf(err error) (problem, int) {
 	case errors.As(err, &refused):
 		p.Kind = kindRefused
 		return p, http.StatusConflict
-	case errors.As(err, &bad):
+	case errors.As(err, &bad), errors.As(err, &invalid):
 		p.Kind = kindBad
 		return p, http.StatusBadRequest
 	}
