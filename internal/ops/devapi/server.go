@@ -83,7 +83,7 @@ func (s *Server) Serve(operators map[string]ops.Operator, f Faults, page http.Ha
 	mux := routes(operators, f)
 	mux.Handle("/", page)
 	s.http = &http.Server{
-		Handler:           access{token: s.token, loopback: s.Loopback(), private: s.private, next: mux},
+		Handler:           patient{access{token: s.token, loopback: s.Loopback(), private: s.private, next: mux}},
 		ReadHeaderTimeout: readTimeout,
 		ReadTimeout:       readTimeout,
 	}
