@@ -167,3 +167,28 @@ func TestCatchUpOfAJobWhoseScheduleIsGoneRests(t *testing.T) {
 		t.Errorf("%d more runs", w.Runs.Started-n)
 	}
 }
+
+// The simulation found what this shows: with its row deleted nothing told of a run of Allow.
+func TestRunOfAllowWhoseRowWasDeletedHoldsUntilItCanNoLongerGoOn(t *testing.T) {
+	w, allow := testworld.New(t, nil), testworld.Minutely("cleanup")
+	allow.Overlap, allow.Beats, allow.RenewalSeconds = policy.Allow, false, 0
+	allow.MaxRunSeconds, allow.MachineTimeoutSeconds = 600, 630
+	w.Established(allow, "01:59")
+	w.At("02:00:00")
+	w.Tick(allow, "02:00")
+	w.Store.Store.(*guard.Memory).Delete("cleanup", schema.TickSK("2026-09-07T02:00:00Z"))
+	skip := allow
+	skip.Overlap = policy.Skip
+	w.At("02:00:30")
+	must(t)(nil, w.Engine().Introduce(t.Context(), skip))
+	for _, c := range []struct {
+		clock string
+		live  int64
+	}{{"02:12:04", 1}, {"02:12:06", 0}} { // 75 s to start, 630 to run, the margin twice
+		w.At(c.clock)
+		w.Sweep("cleanup")
+		if g := w.Guard("cleanup"); g.Live != c.live {
+			t.Errorf("at %s: %d live, want %d", c.clock, g.Live, c.live)
+		}
+	}
+}

@@ -65,8 +65,9 @@ type history struct {
 	queued   map[string]bool
 	accepted map[string]bool // ticks whose delivery must have left a record
 
-	fence   int64 // the highest ever given
-	written int64 // the highest that a write of the job carried and was let through
+	fence   int64  // the highest ever given
+	held    Millis // when the guard was last held, or runs beside each other alive
+	written int64  // the highest that a write of the job carried and was let through
 	gaps    []gap
 	// exempted are ticks whose every witness somebody deleted; see forgetRow.
 	exempted map[string]bool
@@ -133,6 +134,9 @@ func (h *history) learnGuard(w *World, o *observation) {
 	if g == nil {
 		return
 	}
+	if g.Run != nil || g.Live > 0 || o.before != nil && o.before.Live > 0 {
+		h.held = o.at
+	}
 	if o.before != nil && o.before.SpecHash != g.SpecHash {
 		for tick, at := range h.gone { // rows deleted before lose the witness they had in lastTick
 			if w.replaced(at) {
@@ -159,10 +163,10 @@ func (h *history) learnGuard(w *World, o *observation) {
 	}
 }
 
-// ask notes until when the run may end by itself. A request that is withdrawn once that is over
-// may have been answered already.
+// ask notes until when the run may end by itself. A request that is withdrawn, or made again, once
+// that is over may have been answered already.
 func (r *runRecord) ask(deadline, now Millis) {
-	if deadline != 0 || r.askedBy > now+margin/2 {
+	if r.askedBy == 0 || r.askedBy > now+margin/2 {
 		r.askedBy = deadline
 	}
 }

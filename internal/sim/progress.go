@@ -65,7 +65,7 @@ func (h *history) unfinished(w *World) string {
 // nothingStaysBlocked is I6: past the longest that faults may have left behind, no guard is
 // held beyond its lease, the margin and a round of sweeps, nor beyond its maximum run time;
 // none is blocked for longer than it says, and nobody waits for a guard that is free.
-func nothingStaysBlocked(_ *history, w *World, o *observation) string {
+func nothingStaysBlocked(h *history, w *World, o *observation) string {
 	g := w.guard
 	if !o.swept && !o.ended || g == nil || w.faultless {
 		return ""
@@ -78,7 +78,7 @@ func nothingStaysBlocked(_ *history, w *World, o *observation) string {
 		return fmt.Sprintf("%s still holds the guard; its lease was over at %s", g.Run.ID, stamp(g.LeaseUntil))
 	case g.Run != nil && over(g.MaxRunUntil+Millis(w.plan.Spec.Lease().Milliseconds())) && w.plan.Spec.Beats:
 		return fmt.Sprintf("%s still holds the guard; its time was over at %s", g.Run.ID, stamp(g.MaxRunUntil))
-	case g.Ready && g.Waiting != nil && !occupied(g, nil, w.clock) && over(max(g.Waiting.Since, g.DrainUntil)):
+	case g.Ready && g.Waiting != nil && !occupied(g, nil, w.clock) && over(max(g.Waiting.Since, g.DrainUntil, h.held)):
 		return fmt.Sprintf("tick %s waits for a guard that is free", g.Waiting.Tick)
 	}
 	return ""

@@ -26,7 +26,7 @@ func claimNeeds(d Delivery, hash string, now Millis) []Cond {
 		{"specHash", Is, hash},
 	}...)
 	if d.Spec.Overlap == policy.Allow { // which starts beside whatever lives
-		return append(conds, Cond{"liveSeconds", MissingOrLess, liveSeconds(d.Spec) + 1})
+		return append(conds, Cond{"liveSeconds", MissingOrLess, liveSeconds(d.Spec) + 1}, Cond{"liveUntil", MissingOrLess, liveUntil(d.Spec, now) + 1})
 	}
 	return append(conds,
 		Cond{"drainUntil", MissingOrLess, now.Add(-Margin)},
@@ -44,6 +44,7 @@ var claimIgnores = ignored{
 	"stop":          "without a run it means nothing",
 	"stopDeadline":  "without a run it means nothing",
 	"liveSeconds":   "asked for by policy Allow, which raises it; for the others live speaks",
+	"liveUntil":     "as liveSeconds",
 	"lastGap":       "told, not decided by",
 	"lastSuccessAt": "told, not decided by",
 	"last":          "told, not decided by",
@@ -108,6 +109,7 @@ var settleIgnores = ignored{
 	"drainUntil":    "it stays",
 	"live":          "it stays",
 	"liveSeconds":   "it stays",
+	"liveUntil":     "it stays",
 	"lastTick":      "it stays",
 	"lastGap":       "it stays",
 	"lastSuccessAt": "a success sets it",

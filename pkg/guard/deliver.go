@@ -182,7 +182,7 @@ func inTime(startBy, startDeadline, now Millis) Millis {
 // admit starts the tick's run beside whatever else runs: the guard only counts it.
 func (g Guard) admit(d Delivery, now Millis) (Guard, Row) {
 	g.Version = max(g.Version+1, int64(now))
-	g.Live, g.LiveSeconds = g.Live+1, max(g.LiveSeconds, liveSeconds(d.Spec))
+	g.Live, g.LiveSeconds, g.LiveUntil = g.Live+1, max(g.LiveSeconds, liveSeconds(d.Spec)), max(g.LiveUntil, liveUntil(d.Spec, now))
 	g.TTL = 0
 	row := d.claim(now)
 	row.Fence, row.Run, row.Shared = g.Version, schema.RunID(g.Job, d.Tick, row.Attempt), true
@@ -196,6 +196,11 @@ func (g Guard) admit(d Delivery, now Millis) (Guard, Row) {
 // liveSeconds is how long after its planned instant a run of policy Allow can be going on.
 func liveSeconds(spec schema.Spec) int64 {
 	return int64((spec.Window() + schema.StartAllowance + spec.MachineTimeout()) / time.Second)
+}
+
+// liveUntil is when a run of policy Allow that is claimed now can no longer be going on.
+func liveUntil(spec schema.Spec, now Millis) Millis {
+	return now.Add(schema.StartAllowance + spec.MachineTimeout() + Margin)
 }
 
 // lease returns until when a run that may start from an instant on is trusted, and by when

@@ -40,7 +40,7 @@ func sameSchedule(was *schema.Spec, is schema.Spec) bool {
 // must not count as alive for ever.
 func NoneLive(g Guard, token string, now Millis) Decision {
 	want := g
-	want.Live, want.LiveSeconds = 0, 0
+	want.Live, want.LiveSeconds, want.LiveUntil = 0, 0, 0
 	want.TTL = guardTTL(now, 0)
 	return changed(token, g, want)
 }

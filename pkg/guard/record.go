@@ -43,6 +43,8 @@ type Guard struct {
 	// LiveSeconds is the longest that one of them may take from its planned instant on, of all
 	// since Live was 0: their specs may be gone.
 	LiveSeconds int64 `json:"liveSeconds,omitempty"`
+	// LiveUntil is when none of them can be going on any more, whatever became of their rows.
+	LiveUntil Millis `json:"liveUntil,omitempty"`
 
 	// LastTick says that every planned tick up to it has been recorded.
 	// A later one may be too.

@@ -107,7 +107,7 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 	if row.Shared && g != nil && g.Live > 0 {
 		left := *g
 		if left.Live--; left.Live == 0 {
-			left.LiveSeconds = 0
+			left.LiveSeconds, left.LiveUntil = 0, 0
 		}
 		left.DrainUntil = max(left.DrainUntil, e.drained(row.Terms.drain(g.Spec), now)) // holds nobody but runs of another policy
 		left.TTL = guardTTL(now, e.Interval)
