@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,7 +16,11 @@ import (
 type backfillOptions struct {
 	from, to string
 	wait     bool
-	sleep    func(context.Context, time.Duration) error
+	yes      bool
+
+	cancel     bool
+	by, reason string
+	sleep      func(context.Context, time.Duration) error
 }
 
 func newBackfillCommand() *cobra.Command {
@@ -32,20 +37,39 @@ the tick in its run object.
 The command ends once the cursor is on the guard; the backfill goes on without it, for 30 days
 at the most. With --wait it shows how far it has come and returns when all ticks have ended: 0
 when all are Succeeded, else 1. Interrupting it stops nothing. A job with a backfill or catch-up
-under way exits 3.
+under way exits 3. More than 1,000 ticks need --yes, and more than 10,000 are refused.
+
+With --cancel it ends the backfill or catch-up under way, on the record: no more of its ticks are
+started, and one that runs goes on. `+"`cronfence status`"+` shows who ended it, why and what was left.
 
 With --json it writes one document: scheduler, job, ticks, first, last, until, message; with
---wait outcomes too, a number by outcome.`,
+--wait outcomes too, a number by outcome; with --cancel the job's status afterwards.`,
 		`  cronfence backfill report --from 2026-09-01T00:00:00Z --to 2026-09-07T00:00:00Z --dry-run
-  cronfence backfill report --from 2026-09-01T00:00:00+02:00 --to 2026-09-02T00:00:00+02:00 --wait`,
-		func(cmd *cobra.Command, op ops.Operator, args []string) error { return o.backfill(cmd, op, args[0], b) })
-	cmd.Flags().StringVar(&b.from, "from", "", "the first instant, RFC 3339; required")
-	cmd.Flags().StringVar(&b.to, "to", "", "the last instant, RFC 3339, in the past; required")
+  cronfence backfill report --from 2026-09-01T00:00:00+02:00 --to 2026-09-02T00:00:00+02:00 --wait
+  cronfence backfill report --cancel --reason 'wrong range'`,
+		func(cmd *cobra.Command, op ops.Operator, args []string) error {
+			if b.cancel {
+				return o.endBacklog(cmd, op, ops.EndBacklogRequest{Job: args[0], By: whoever(b.by), Reason: b.reason})
+			}
+			return o.backfill(cmd, op, args[0], b)
+		})
+	cmd.Flags().StringVar(&b.from, "from", "", "the first instant, RFC 3339; required, but for --cancel")
+	cmd.Flags().StringVar(&b.to, "to", "", "the last instant, RFC 3339, in the past; required, but for --cancel")
 	cmd.Flags().BoolVar(&b.wait, "wait", false, "wait until all ticks have ended")
+	cmd.Flags().BoolVar(&b.yes, "yes", false, "more than 1,000 ticks are meant")
+	cmd.Flags().BoolVar(&b.cancel, "cancel", false, "end the backfill or catch-up under way; needs --reason")
+	cmd.Flags().StringVar(&b.reason, "reason", "", reasonUsage+"; of --cancel")
+	addBy(cmd, &b.by)
 	o.addDryRun(cmd)
 	cmd.PreRunE = func(_ *cobra.Command, args []string) error {
 		if b.wait && o.dryRun {
 			return usagef("--wait and --dry-run: must be one or the other")
+		}
+		if b.cancel {
+			return b.checkCancel(args[0])
+		}
+		if b.reason != "" || b.by != "" {
+			return usagef("--reason and --by: are for --cancel, and a backfill has none")
 		}
 		_, err := b.request(args[0])
 		return err
@@ -53,8 +77,33 @@ With --json it writes one document: scheduler, job, ticks, first, last, until, m
 	return cmd
 }
 
+// checkCancel refuses what does not go with the end of a backfill.
+func (b backfillOptions) checkCancel(job string) error {
+	if b.from != "" || b.to != "" || b.wait || b.yes {
+		return usagef("--cancel: goes with --reason, --by and --dry-run only")
+	}
+	if strings.TrimSpace(b.reason) == "" {
+		return usagef("--reason is not set: say why the backfill of %s is ended", job)
+	}
+	return asUsage(ops.EndBacklogRequest{By: whoever(b.by), Reason: b.reason}.Check())
+}
+
+func (o *operated) endBacklog(cmd *cobra.Command, op ops.Operator, r ops.EndBacklogRequest) error {
+	if o.dryRun {
+		return o.preview(cmd, op, ops.Act{Job: r.Job, EndBacklog: &r})
+	}
+	s, err := op.EndBacklog(cmd.Context(), r)
+	switch {
+	case err != nil:
+		return err
+	case o.json:
+		return writeJSON(cmd.OutOrStdout(), s)
+	}
+	return say(cmd, ops.BacklogEndedText(s))
+}
+
 func (b backfillOptions) request(job string) (ops.BackfillRequest, error) {
-	r := ops.BackfillRequest{Job: job}
+	r := ops.BackfillRequest{Job: job, Yes: b.yes}
 	for _, bound := range []struct {
 		flag, text string
 		at         *time.Time
@@ -117,12 +166,18 @@ func (o *operated) backfill(cmd *cobra.Command, op ops.Operator, job string, b b
 
 // err says how a backfill that was waited for ended.
 func (d backfilled) err() error {
+	if d.Outcomes == nil { // nobody waited
+		return nil
+	}
 	total := 0
 	for _, n := range d.Outcomes {
 		total += n
 	}
 	if good := d.Outcomes[guard.Succeeded]; good < total {
 		return fmt.Errorf("%d of %d backfilled ticks of %s are not Succeeded; `cronfence history %s --kind backfill` lists them", total-good, total, d.Job, d.Job)
+	}
+	if total < d.Ticks {
+		return fmt.Errorf("%d of %d ticks of %s were not run: the backfill was ended before; see `cronfence status %s`", d.Ticks-total, d.Ticks, d.Job, d.Job)
 	}
 	return nil
 }

@@ -135,6 +135,9 @@ func TestEveryVerbAgainstAWSAndWhatItNeeds(t *testing.T) {
 	if b := document[backfilled](t, "backfill cleanup --json --from 2023-01-01T00:00:00Z --to 2023-01-01T00:00:00Z", 0); b.Ticks != 1 {
 		t.Errorf("backfill: got %+v", b)
 	}
+	expect(t, "backfill cleanup --cancel --reason hasty --dry-run", 0, "the backfill of cleanup is ended", "")
+	expect(t, "backfill cleanup --cancel --reason hasty", 0, "the backfill of cleanup is ended", "")
+	expect(t, "status cleanup", 0, "not run: hasty", "")
 	acting = append(acting, front.Actions()...)
 
 	for _, action := range looking {

@@ -10,7 +10,8 @@ func newResumeCommand() *cobra.Command {
 	var o operated
 	var all bool
 	cmd := o.command("resume JOB...", "End pauses",
-		`Ends the pauses of jobs. It starts nothing by itself: the next tick does. A job that is not paused
+		`Ends the pauses of jobs. It starts nothing by itself: the next tick does, or a backfill or
+catch-up under way, which goes on. A job that is not paused
 exits 3; --all passes over those that are not. The overdue alarm counts from then on: what was
 owed before the pause, `+"`cronfence run`"+` makes up for.
 

@@ -17,7 +17,7 @@ func newStatusCommand() *cobra.Command {
 and why - and its newest ticks.
 
 With --json it writes one document: the fields of `+"`cronfence jobs --json`"+` and fence, version,
-backlog, leaseSeconds, maxRunSeconds, startDeadlineSeconds, fenced, recent.`,
+backlog, backlogEnd, leaseSeconds, maxRunSeconds, startDeadlineSeconds, fenced, recent.`,
 		`  cronfence status cleanup
   cronfence status cleanup --scheduler shop --json`,
 		func(cmd *cobra.Command, op ops.Operator, args []string) error {
@@ -95,6 +95,9 @@ func statusLines(s ops.Status) [][2]string {
 	}
 	if b := s.Backlog; b != nil {
 		add("backlog", "%s from %s to %s, at most %d more", b.Kind, instant(b.Next), instant(b.To), b.Left)
+	}
+	if b := s.BacklogEnd; b != nil {
+		add("ended", "%s by %s at %s, at most %d ticks from %s to %s not run: %s", b.Kind, b.By, instant(b.At), b.Left, instant(b.Next), instant(b.To), b.Why)
 	}
 	return append(lines, [2]string{"last success", instant(s.LastSuccessAt)}, [2]string{"next tick", instant(s.NextTick)})
 }

@@ -91,6 +91,13 @@ func (e *Engine) Backfill(ctx context.Context, job string, from, to guard.Millis
 	return g, count, err
 }
 
+// EndBacklog ends a backfill or catch-up under way. One of its ticks that runs goes on.
+func (e *Engine) EndBacklog(ctx context.Context, job, by, why string) (guard.Guard, error) {
+	return e.change(ctx, job, func(g guard.Guard) (guard.Decision, error) {
+		return guard.EndBacklog(g, by, why, e.NewToken(), e.now())
+	})
+}
+
 // Run delivers a run that a person asked for now. by says who and why.
 func (e *Engine) Run(ctx context.Context, job, by string, override func(*guard.Delivery)) (Result, error) {
 	g, err := e.Store.Guard(ctx, job)

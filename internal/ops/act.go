@@ -258,6 +258,9 @@ func ResumedText(s Status) string {
 	if !s.NextTick.IsZero() {
 		text += "; its next tick is " + schema.TickID(s.NextTick)
 	}
+	if b := s.Backlog; b != nil {
+		text += fmt.Sprintf("; the %s under way goes on, with at most %d ticks", b.Kind, b.Left)
+	}
 	if at := s.Job.LastSuccessAt; !at.IsZero() { // whether it was overdue when it was paused, nothing knows any more
 		text += fmt.Sprintf("; its last success was %s, and the overdue alarm counts from now on", at.UTC().Format(time.RFC3339))
 	}

@@ -16,7 +16,14 @@ type BackfillRequest struct {
 	Job  string    `json:"-"`
 	From time.Time `json:"from"` // both included
 	To   time.Time `json:"to"`
+	Yes  bool      `json:"yes,omitempty"` // more than ManyTicks are meant
 }
+
+// How many planned ticks a backfill has: each is a run that somebody pays for.
+const (
+	ManyTicks = 1_000  // more need a yes
+	MaxTicks  = 10_000 // more are refused
+)
 
 // BackfillResult is a backfill that has been put on the guard.
 type BackfillResult struct {
@@ -48,6 +55,12 @@ func (d *Direct) backfill(g guard.Guard, r BackfillRequest) (BackfillResult, err
 	if res.Ticks = p.Count(from-1, to); res.Ticks > 0 {
 		res.First, res.Last = p.Next(from-1).Time(), p.Prev(to+1).Time()
 	}
+	switch {
+	case res.Ticks > MaxTicks:
+		return res, invalid("from %s to %s: has %d ticks: must be at most %d", from, to, res.Ticks, MaxTicks)
+	case res.Ticks > ManyTicks && !r.Yes:
+		return res, invalid("from %s to %s: has %d ticks: more than %d need --yes", from, to, res.Ticks, ManyTicks)
+	}
 	res.Until = now.Add(guard.BackfillWindow).Time()
 	res.Message = fmt.Sprintf("%d ticks of %s, from %s to %s, run one at a time, planned ticks first", res.Ticks, r.Job, schema.TickID(res.First), schema.TickID(res.Last))
 	if paused(g, now) {
@@ -73,6 +86,33 @@ func (d *Direct) Backfill(ctx context.Context, r BackfillRequest) (BackfillResul
 		return res, d.explain(ctx, err)
 	}
 	return res, nil
+}
+
+// EndBacklog implements Operator.
+func (d *Direct) EndBacklog(ctx context.Context, r EndBacklogRequest) (Status, error) {
+	if err := r.Check(); err != nil {
+		return Status{}, err
+	}
+	g, err := d.Engine.EndBacklog(ctx, r.Job, r.By, r.Reason)
+	if err != nil {
+		return Status{}, d.explain(ctx, err)
+	}
+	return d.status(ctx, g)
+}
+
+// BacklogEndedText says what the end of a backlog came to, in a line.
+func BacklogEndedText(s Status) string {
+	b := s.BacklogEnd
+	if b == nil {
+		return fmt.Sprintf("%s has no backfill or catch-up under way", s.Job.Job)
+	}
+	text := fmt.Sprintf("the %s of %s is ended, with at most %d ticks from %s to %s not run", b.Kind, s.Job.Job, b.Left, schema.TickID(b.Next), schema.TickID(b.To))
+	if h := s.Holder; h != nil {
+		if kind, _ := guard.KindOf(h.Tick); kind == b.Kind {
+			text += fmt.Sprintf("; run %s goes on", h.Run)
+		}
+	}
+	return text
 }
 
 // BackfillProgress is how far a backfill has come.

@@ -37,6 +37,9 @@ func (r PauseRequest) Check() error {
 func (r ReleaseRequest) Check() error { return checkWhoWhy(r.By, r.Reason, true) }
 
 // Check tells whether the request can be meant; else it is an *InvalidError.
+func (r EndBacklogRequest) Check() error { return checkWhoWhy(r.By, r.Reason, true) }
+
+// Check tells whether the request can be meant; else it is an *InvalidError.
 func (r RunRequest) Check() error { return checkWhoWhy(r.By, r.Reason, false) }
 
 func checkWhoWhy(by, reason string, required bool) error {

@@ -45,6 +45,8 @@ type Operator interface {
 	// Backfill has planned ticks of the past run one at a time, planned ones first. It returns
 	// once that is on the guard: it needs nobody to go on.
 	Backfill(ctx context.Context, r BackfillRequest) (BackfillResult, error)
+	// EndBacklog ends a backfill or catch-up under way; one of its ticks that runs goes on.
+	EndBacklog(ctx context.Context, r EndBacklogRequest) (Status, error)
 	// Preview says what an act would do now, and changes nothing. What would be refused is.
 	Preview(ctx context.Context, a Act) (Preview, error)
 
@@ -107,6 +109,13 @@ type PauseRequest struct {
 
 // ReleaseRequest asks for the holder's end.
 type ReleaseRequest struct {
+	Job    string `json:"-"`
+	By     string `json:"by"`
+	Reason string `json:"reason"`
+}
+
+// EndBacklogRequest asks for the end of a backfill or catch-up.
+type EndBacklogRequest struct {
 	Job    string `json:"-"`
 	By     string `json:"by"`
 	Reason string `json:"reason"`

@@ -18,6 +18,8 @@ type Act struct {
 	Resume   bool             `json:"resume,omitempty"`
 	Release  *ReleaseRequest  `json:"release,omitempty"`
 	Backfill *BackfillRequest `json:"backfill,omitempty"`
+
+	EndBacklog *EndBacklogRequest `json:"endBacklog,omitempty"`
 }
 
 // Check tells whether the act can be meant; else it is an *InvalidError.
@@ -29,6 +31,8 @@ func (a Act) Check() error {
 		return a.Pause.Check()
 	case a.Release != nil:
 		return a.Release.Check()
+	case a.EndBacklog != nil:
+		return a.EndBacklog.Check()
 	}
 	return nil
 }
@@ -64,6 +68,12 @@ func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 		p.Would = []string{ResumedText(statusOf(viewOf(d.Name, dec.Guard, now), dec.Guard))}
 	case a.Release != nil:
 		p.Would, err = d.wouldRelease(g, *a.Release, now)
+	case a.EndBacklog != nil:
+		dec, err := guard.EndBacklog(g, a.EndBacklog.By, a.EndBacklog.Reason, d.Engine.NewToken(), now)
+		if err != nil {
+			return p, err
+		}
+		p.Would = []string{BacklogEndedText(statusOf(viewOf(d.Name, dec.Guard, now), dec.Guard))}
 	case a.Backfill != nil:
 		r := *a.Backfill
 		r.Job = a.Job

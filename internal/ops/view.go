@@ -79,15 +79,16 @@ type Pause struct {
 // Status is everything about a job that one look shows.
 type Status struct {
 	Job
-	Fence                int64     `json:"fence"`
-	Version              int64     `json:"version"`
-	ReadyAt              time.Time `json:"readyAt,omitzero"` // of a blocked guard
-	Backlog              *Backlog  `json:"backlog,omitempty"`
-	LeaseSeconds         int64     `json:"leaseSeconds"`
-	MaxRunSeconds        int64     `json:"maxRunSeconds"`
-	StartDeadlineSeconds int64     `json:"startDeadlineSeconds"`
-	Fenced               bool      `json:"fenced"`
-	Recent               []Entry   `json:"recent"` // the newest ticks, newest first
+	Fence                int64       `json:"fence"`
+	Version              int64       `json:"version"`
+	ReadyAt              time.Time   `json:"readyAt,omitzero"` // of a blocked guard
+	Backlog              *Backlog    `json:"backlog,omitempty"`
+	BacklogEnd           *BacklogEnd `json:"backlogEnd,omitempty"`
+	LeaseSeconds         int64       `json:"leaseSeconds"`
+	MaxRunSeconds        int64       `json:"maxRunSeconds"`
+	StartDeadlineSeconds int64       `json:"startDeadlineSeconds"`
+	Fenced               bool        `json:"fenced"`
+	Recent               []Entry     `json:"recent"` // the newest ticks, newest first
 }
 
 // Backlog is what is left of a backfill or of catching up.
@@ -96,6 +97,14 @@ type Backlog struct {
 	Next time.Time  `json:"next"`
 	To   time.Time  `json:"to"`
 	Left int        `json:"left"`
+}
+
+// BacklogEnd is what was left of the last backlog that a person ended.
+type BacklogEnd struct {
+	Backlog
+	By  string    `json:"by"`
+	Why string    `json:"why"`
+	At  time.Time `json:"at"`
 }
 
 // viewOf reads a guard at an instant.
@@ -191,6 +200,10 @@ func statusOf(j Job, g guard.Guard) Status {
 	}
 	if b := g.Backlog; b != nil {
 		s.Backlog = &Backlog{Kind: b.Kind, Next: b.Next.Time(), To: b.To.Time(), Left: b.Left}
+	}
+	if b := g.BacklogEnd; b != nil {
+		left := Backlog{Kind: b.Kind, Next: b.Next.Time(), To: b.To.Time(), Left: b.Left}
+		s.BacklogEnd = &BacklogEnd{left, b.By, b.Why, b.At.Time()}
 	}
 	if g.Spec != nil {
 		s.LeaseSeconds, s.MaxRunSeconds = g.Spec.LeaseSeconds, g.Spec.MaxRunSeconds

@@ -56,11 +56,24 @@ func ReleaseJob(g Guard, by, why, token string, now Millis) (Decision, error) {
 func BackfillJob(g Guard, from, to Millis, count int, token string, now Millis) (Decision, error) {
 	switch {
 	case g.Backlog != nil:
-		return Decision{}, refusal("job %s has a %s under way, from %s to %s", g.Job, g.Backlog.Kind, g.Backlog.Next, g.Backlog.To)
+		return Decision{}, refusal("job %s has a %s under way, from %s to %s; `cronfence backfill %s --cancel --reason WHY` ends it", g.Job, g.Backlog.Kind, g.Backlog.Next, g.Backlog.To, g.Job)
 	case count == 0:
 		return Decision{}, refusal("job %s plans no tick from %s to %s", g.Job, from, to)
 	}
 	want := g
 	want.Backlog = &Backlog{Kind: Backfill, Next: from, To: to, Left: count, Until: now.Add(BackfillWindow)}
+	return changed(token, g, want), nil
+}
+
+// EndBacklog ends a backfill or catch-up: no more of its ticks are started. One of them that
+// runs goes on, and what was recorded stays.
+func EndBacklog(g Guard, by, why, token string, now Millis) (Decision, error) {
+	b := g.Backlog
+	if b == nil {
+		return Decision{}, refusal("job %s has no backfill or catch-up under way: nothing to end", g.Job)
+	}
+	want := g
+	want.Backlog = nil
+	want.BacklogEnd = &BacklogEnd{Kind: b.Kind, Next: b.Next, To: b.To, Left: b.Left, By: by, Why: why, At: now}
 	return changed(token, g, want), nil
 }

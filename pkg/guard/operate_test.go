@@ -89,3 +89,32 @@ func TestBackfillIsOneAtATimeAndNotOfNothing(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+func TestABacklogIsEndedOnTheRecordAndMakesRoomForAnother(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	_, err := EndBacklog(b.guard(), "me", "wrong range", "x", b.now)
+	if got := refusedBy(t, err); got != "job cleanup has no backfill or catch-up under way: nothing to end" {
+		t.Error(got)
+	}
+	d, err := BackfillJob(b.guard(), t0-60_000, t0, 2, "x", b.now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.do(d)
+	_, err = BackfillJob(b.guard(), t0, t0, 1, "x", b.now)
+	if got := refusedBy(t, err); !strings.Contains(got, "`cronfence backfill cleanup --cancel --reason WHY` ends it") {
+		t.Errorf("%s: want the way out", got)
+	}
+	run := b.started(0)
+	if d, err = EndBacklog(b.guard(), "me", "wrong range", "y", b.now); err != nil {
+		t.Fatal(err)
+	}
+	b.do(d)
+	want := BacklogEnd{Kind: Backfill, Next: t0 - 60_000, To: t0, Left: 2, By: "me", Why: "wrong range", At: b.now}
+	if g := b.guard(); g.Backlog != nil || g.BacklogEnd == nil || *g.BacklogEnd != want || g.Run == nil || g.Run.ID != run.Run {
+		t.Errorf("guard %+v, end %+v: want %+v and the run left alone", g, g.BacklogEnd, want)
+	}
+	if _, err := BackfillJob(b.guard(), t0, t0, 1, "x", b.now); err != nil {
+		t.Error(err)
+	}
+}

@@ -57,6 +57,8 @@ type Guard struct {
 	ResumedAt Millis `json:"resumedAt,omitempty"` // when the last pause ended: since then a success is expected
 
 	Backlog *Backlog `json:"backlog,omitempty"` // ticks to run one by one whenever nothing else does
+	// BacklogEnd is the last backlog that a person ended before its time.
+	BacklogEnd *BacklogEnd `json:"backlogEnd,omitempty"`
 
 	Spec      *schema.Spec `json:"spec,omitempty"` // as last seen with a tick
 	SpecHash  string       `json:"specHash,omitempty"`
@@ -156,6 +158,17 @@ type Backlog struct {
 	To    Millis `json:"to"`    // the last one
 	Left  int    `json:"left"`  // at most so many more
 	Until Millis `json:"until"` // what has not run by then never does
+}
+
+// BacklogEnd says what of a backlog was left when a person ended it, who did and why.
+type BacklogEnd struct {
+	Kind Kind   `json:"kind"`
+	Next Millis `json:"next"`
+	To   Millis `json:"to"`
+	Left int    `json:"left"`
+	By   string `json:"by"`
+	Why  string `json:"why"`
+	At   Millis `json:"at"`
 }
 
 // LastRun is the run that released the guard last.

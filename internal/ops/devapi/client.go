@@ -131,6 +131,11 @@ func (c *Client) Backfill(ctx context.Context, r ops.BackfillRequest) (ops.Backf
 	return call[ops.BackfillResult](ctx, c, http.MethodPost, c.jobPath(r.Job, "backfill"), r)
 }
 
+// EndBacklog implements ops.Operator.
+func (c *Client) EndBacklog(ctx context.Context, r ops.EndBacklogRequest) (ops.Status, error) {
+	return call[ops.Status](ctx, c, http.MethodPost, c.jobPath(r.Job, "end-backlog"), r)
+}
+
 // Preview implements ops.Operator.
 func (c *Client) Preview(ctx context.Context, a ops.Act) (ops.Preview, error) {
 	return call[ops.Preview](ctx, c, http.MethodPost, c.jobPath(a.Job, "preview"), a)

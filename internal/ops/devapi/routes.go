@@ -119,6 +119,10 @@ var acting = map[string]endpoint{
 		q.Job = job
 		return op.Backfill(ctx, q)
 	}),
+	"POST /jobs/{job}/end-backlog": act(func(ctx context.Context, op ops.Operator, job string, q ops.EndBacklogRequest) (any, error) {
+		q.Job = job
+		return op.EndBacklog(ctx, q)
+	}),
 	// It changes nothing, and is asked for by those who are about to.
 	"POST /jobs/{job}/preview": act(func(ctx context.Context, op ops.Operator, job string, q ops.Act) (any, error) {
 		q.Job = job

@@ -63,6 +63,9 @@ func (w *walker) operate(g guard.Guard) (string, guard.Decision) {
 	case n < 70:
 		dec, _ := guard.ReleaseJob(g, "me", "stuck", w.newToken(), w.now)
 		return "release", dec
+	case n < 74:
+		dec, _ := guard.EndBacklog(g, "me", "wrong range", w.newToken(), w.now)
+		return "end backlog", dec
 	case n < 90:
 		to := minutes{}.Prev(w.now)
 		dec, _ := guard.BackfillJob(g, to-2*minute, to, 3, w.newToken(), w.now)
