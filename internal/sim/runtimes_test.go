@@ -44,10 +44,17 @@ func TestThePastTellsItsTicksAndItsSchedule(t *testing.T) {
 
 func TestRunTimesThatSayNothingAreRefusedWithTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                "no run time",
-		"2026-09-07T00:01:00Z":            "line 1",
-		"2026-09-07T00:01:00Z,-1":         "line 1",
-		"2026-09-07T00:01:00Z,1\nnoon,2":  "line 2",
+		"":                               "no run time",
+		"2026-09-07T00:01:00Z":           "line 1",
+		"2026-09-07T00:01:00Z,-1":        "line 1",
+		"2026-09-07T00:01:00Z,1\nnoon,2": "line 2",
+		"2026-09-07T00:01:00Z,1\n2026-09-07T00:02:00Z,NaN":       "line 2: seconds NaN",
+		"2026-09-07T00:01:00Z,Inf":                               "line 1: seconds +Inf",
+		"2026-09-07T00:01:00Z,1e300":                             "line 1: seconds 1e+300",
+		"2026-09-07T00:01:00Z,0":                                 "line 1: seconds 0: must be more than 0",
+		`{"tick":"2026-09-07T00:01:00Z","runTimeSeconds":1e300}`: "line 1: seconds 1e+300",
+		"2026-09-07T00:01:00Z,1\n2026-09-07T00:01:00Z,2":         "line 2: tick 2026-09-07T00:01:00Z: has a run time in line 1 already",
+		`{"job":"a","tick":"2026-09-07T00:01:00Z","seconds":1}` + "\n" + `{"job":"b","tick":"2026-09-07T00:02:00Z"}`: "line 2: job b: the lines before are of a",
 		`{"tick":"2026-09-07T00:01:00Z",`: "line 1",
 		`{"tick":"2026-09-07T00:01:00Z"}`: "no run time",
 	} {
