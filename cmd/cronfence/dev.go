@@ -48,9 +48,15 @@ func newDevCommand() *cobra.Command {
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			o.given = cmd.Flags().Changed
-			return whileRead(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), func(ctx context.Context, out, errOut io.Writer) error {
-				return runDev(ctx, o, out, errOut)
-			})
+			work := func() error {
+				return whileRead(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), func(ctx context.Context, out, errOut io.Writer) error {
+					return runDev(ctx, o, out, errOut)
+				})
+			}
+			if o.json {
+				return documented(cmd, work)
+			}
+			return work()
 		},
 	}
 	flags := cmd.Flags()
@@ -114,7 +120,7 @@ faults can be asked for over HTTP: GET /api/v1/faults lists kinds and faults, PO
 {"kind":"kill","job":"cleanup"}, DELETE /api/v1/faults/ID ends one.
 
 With --json the lines go to standard error and one document to standard output:
-start, end (RFC 3339), speed, interrupted, deadLetters, faults, problems and for every one of jobs
+start, end (RFC 3339), speed, interrupted, deadLetters, faults, problems, usage (what AWS would bill) and for every one of jobs
 scheduler, job, ticks, started, succeeded, failed, timedOut, aborted, leaseLost, skipped,
 expired, missed, abandoned, running, maxConcurrent, longestRunSeconds, maxRatio, nextTick.`
 }

@@ -36,7 +36,7 @@ With --json it writes one document: scheduler, from, to, jobs, each with job, cl
 (of noSuccess, silent, failures, misses, stalled, overlaps, willOverlap, skips, paused),
 thisWeek and lastWeek (ticks, unplanned, succeeded, failed, timedOut, aborted, skipped, paused,
 missed, replaced, coalesced, open, runs, longestSeconds, medianSeconds, p95Seconds, maxRatio,
-medianRatio, intervalSeconds), withoutSuccess (from, to, seconds), trend (ratioPerDay, days,
+medianRatio, intervalSeconds; failed has those of timedOut and aborted in it), withoutSuccess (from, to, seconds), trend (ratioPerDay, days,
 firstOverlap), advice (do, why), text.`,
 		`  cronfence report
   cronfence report --week --scheduler shop --json`,

@@ -16,7 +16,7 @@ func newRootCommand() *cobra.Command {
 		Long: `Scheduled jobs on AWS that never overlap themselves by accident and never report a
 skipped tick as a good one.
 
-Every verb takes --json and exits 0 when done, 1 when failed, 2 on wrong usage, 3 when refused.`,
+Every verb but help and completion takes --json, and every one exits 0 when done, 1 when failed, 2 on wrong usage, 3 when refused.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

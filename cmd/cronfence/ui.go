@@ -54,11 +54,17 @@ With --json it writes one document: url (with the token), scheduler.` + deployed
 			if err := checkListen(o.listen); err != nil {
 				return err
 			}
-			op, err := o.deployed(cmd.Context(), cmd.ErrOrStderr())
-			if err != nil {
-				return err
+			work := func() error {
+				op, err := o.deployed(cmd.Context(), cmd.ErrOrStderr())
+				if err != nil {
+					return err
+				}
+				return o.show(cmd.Context(), op, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			}
-			return o.show(cmd.Context(), op, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			if o.json {
+				return documented(cmd, work)
+			}
+			return work()
 		},
 	}
 	flags := cmd.Flags()
