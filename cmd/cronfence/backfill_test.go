@@ -14,7 +14,7 @@ func TestABackfillCanBeEndedForAReason(t *testing.T) {
 	const first = " --from 2026-09-01T00:00:00Z --to 2026-09-04T00:00:00Z"
 	expect(t, "backfill report --cancel --reason hasty"+dev, 3, "", "nothing to end")
 	expect(t, "backfill report"+first+dev, 0, "it goes on by itself", "")
-	expect(t, "backfill report"+first+dev, 3, "", "`cronfence backfill report --cancel --reason WHY` ends it")
+	expect(t, "backfill report"+first+dev, 3, "", "`cronfence backfill report --cancel --reason WHY --dev "+w.url+"` ends it")
 	expect(t, "backfill report --cancel"+dev, 2, "", "--reason is not set")
 	expect(t, "backfill report --cancel --reason hasty"+first+dev, 2, "", "goes with --reason, --by and --dry-run only")
 	expect(t, "backfill report --cancel --reason hasty --dry-run"+dev, 0, "dry run, nothing is changed: the backfill of report is ended", "")
@@ -41,4 +41,16 @@ func TestABackfillIsBounded(t *testing.T) {
 	if g := w.Guard("cleanup"); g.Backlog != nil {
 		t.Errorf("backlog %+v", g.Backlog)
 	}
+}
+
+// What a text tells to do can be copied: it asks the same scheduler.
+func TestHintsAskTheSameScheduler(t *testing.T) {
+	w := newTown(t)
+	w.lived()
+	dev := " --dev " + w.url
+	expect(t, "run cleanup"+dev, 3, "", "--overlap queue-one")
+	expect(t, "pause cleanup --reason rebuild"+dev, 0, "cleanup is paused", "")
+	expect(t, "run report --overlap allow"+dev, 3, "", "see `cronfence status report"+dev+"`")
+	expect(t, "why cleanup manual-2026-09-07T01:00:00.000Z"+dev, 0, "`cronfence history cleanup"+dev+"`", "")
+	expect(t, "status"+dev, 2, "", "see `cronfence status --help`")
 }

@@ -20,16 +20,17 @@ func TestAFaultOverHTTPStrikes(t *testing.T) {
 	if err != nil || len(files) != 1 {
 		t.Fatalf("token files %q, %v", files, err)
 	}
-	token, err := os.ReadFile(files[0])
+	left, err := os.ReadFile(files[0])
 	if err != nil {
 		t.Fatal(err)
 	}
+	token, _, _ := strings.Cut(string(left), "\n")
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/v1/faults", strings.NewReader(`{"kind":"abort","job":"report"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.Header.Set("Origin", url)
-	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
+	r.Header.Set("Authorization", "Bearer "+token)
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	res, err := client.Do(r)
 	if err != nil {

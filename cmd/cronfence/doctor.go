@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -52,6 +54,9 @@ func errFindings(d ops.Diagnosis) error {
 func writeDiagnosis(cmd *cobra.Command, d ops.Diagnosis) error {
 	s := screenOf(cmd.OutOrStdout())
 	for _, f := range d.Findings {
+		if verb, _, _ := strings.Cut(strings.TrimPrefix(f.Fix, "cronfence "), " "); strings.HasPrefix(f.Fix, "cronfence ") && slices.Contains(operating, verb) {
+			f.Fix += whereFlags(cmd)
+		}
 		title := s.paint(red, f.Kind)
 		if f.Job != "" {
 			title += "  " + s.paint(bold, f.Job)

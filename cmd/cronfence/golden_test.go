@@ -59,7 +59,7 @@ func (w *town) transcript(width int, lines ...string) string {
 		code, out, errOut := command(w.t, args...)
 		fmt.Fprintf(&b, "$ cronfence %s\n%s%s[%d]\n\n", line, out, errOut, code)
 	}
-	return b.String()
+	return strings.ReplaceAll(b.String(), w.url, "http://127.0.0.1:7171") // a free port otherwise
 }
 
 // words splits a line at spaces, but for those in single quotes.

@@ -54,7 +54,7 @@ func (o *operated) command(use, short, long, example string, do func(cmd *cobra.
 				if err != nil {
 					return err
 				}
-				return do(cmd, op, args)
+				return hint(cmd, do(cmd, op, args))
 			}
 			if o.json && !o.lines {
 				return documented(cmd, work)

@@ -62,7 +62,7 @@ func whichJobs(args []string) string {
 
 // say writes a sentence for a person.
 func say(cmd *cobra.Command, text string) error {
-	return writeText(cmd, screenOf(cmd.OutOrStdout()).wrap(text, 0))
+	return writeText(cmd, screenOf(cmd.OutOrStdout()).wrap(here(cmd, text), 0))
 }
 
 // writeText writes a line as it is.

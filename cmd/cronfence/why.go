@@ -36,7 +36,7 @@ fence). Characters that no terminal should get are shown as U+FFFD.`,
 			}
 			s := screenOf(cmd.OutOrStdout())
 			for _, sentence := range x.Sentences {
-				if _, err := fmt.Fprintln(cmd.OutOrStdout(), s.wrap(sentence, 0)); err != nil {
+				if _, err := fmt.Fprintln(cmd.OutOrStdout(), s.wrap(here(cmd, sentence), 0)); err != nil {
 					return fmt.Errorf("write explanation: %w", err)
 				}
 			}
