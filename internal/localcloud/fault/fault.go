@@ -169,10 +169,15 @@ func Parse(text string) (Fault, error) {
 		}
 		words = words[1:]
 	}
+	given := map[string]bool{}
 	for ; len(words) > 0; words = words[2:] {
 		if len(words) == 1 || !slices.Contains(clauses, words[0]) {
 			return Fault{}, fmt.Errorf("fault %q: %q: must be %s", text, strings.Join(words, " "), Syntax)
 		}
+		if given[words[0]] {
+			return Fault{}, fmt.Errorf("fault %q: %q stands in it twice: must be %s", text, words[0], Syntax)
+		}
+		given[words[0]] = true
 		if err := f.clause(words[0], words[1]); err != nil {
 			return Fault{}, fmt.Errorf("fault %q: %s %w", text, words[0], err)
 		}

@@ -50,6 +50,7 @@ func TestAWrongFaultIsRefusedWithWhatIsAllowed(t *testing.T) {
 		"kill":                        `kill needs "a job"`,
 		"kill cleanup by 5s":          `kill takes no "by D"`,
 		"kill cleanup soon":           `"soon": must be KIND`,
+		"kill cleanup at 5m at 6m":    `"at" stands in it twice`,
 		"kill cleanup at":             `"at": must be KIND`,
 		"kill cleanup at 0s":          `at "0s": must be positive`,
 		"kill cleanup times 0":        `times "0": must be a whole number from 1`,
