@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"time"
 
@@ -71,16 +72,19 @@ func runCost(o costOptions, now time.Time, out io.Writer) error {
 	return writeCost(out, e)
 }
 
+// maxRunTime is how long an execution of Step Functions lasts at the most.
+const maxRunTime = 365 * 24 * time.Hour
+
 // read checks the flags.
 func (o costOptions) read() (schedule.Schedule, error) {
 	switch {
 	case o.schedule == "":
 		return schedule.Schedule{}, usagef("--schedule is not set: must be an EventBridge expression, such as 'cron(0 2 * * ? *)' or 'rate(15 minutes)'")
-	case o.runTime <= 0:
-		return schedule.Schedule{}, usagef("--run-time %v: must be a duration above 0, such as 90s", o.runTime)
-	case o.maxRun != 0 && o.maxRun < o.runTime:
-		return schedule.Schedule{}, usagef("--max-run-time %v: must be at least the run time, %v", o.maxRun, o.runTime)
-	case o.skipShare > 1 || o.skipShare < 0 && o.skipShare != -1:
+	case o.runTime <= 0 || o.runTime > maxRunTime:
+		return schedule.Schedule{}, usagef("--run-time %v: must be a duration above 0 and of at most a year, the longest that an execution lasts, such as 90s", o.runTime)
+	case o.maxRun != 0 && (o.maxRun < o.runTime || o.maxRun > maxRunTime):
+		return schedule.Schedule{}, usagef("--max-run-time %v: must be at least the run time, %v, and at most a year", o.maxRun, o.runTime)
+	case math.IsNaN(o.skipShare) || o.skipShare > 1 || o.skipShare < 0 && o.skipShare != -1:
 		return schedule.Schedule{}, usagef("--skip-share %v: must be 0 to 1", o.skipShare)
 	}
 	s, err := schedule.Parse(o.schedule, schedule.In(o.timezone))

@@ -67,6 +67,8 @@ func TestCostRefusesWhatNoJobCanBe(t *testing.T) {
 		"--schedule is not set":      {"--run-time", "1m"},
 		"--run-time 0s: must be":     schedule,
 		"--max-run-time 30s: must":   append(schedule, "--run-time", "1m", "--max-run-time", "30s"),
+		"--skip-share NaN: must be":  append(schedule, "--run-time", "1m", "--skip-share", "NaN"),
+		"--run-time 8761h0m0s: must": append(schedule, "--run-time", "8761h"),
 		"--skip-share 1.5: must be":  append(schedule, "--run-time", "1m", "--skip-share", "1.5"),
 		"--skip-share -0.5: must be": append(schedule, "--run-time", "1m", "--skip-share", "-0.5"),
 		"rate(1 minutes)":            {"--schedule", "rate(1 minutes)", "--run-time", "1m"},

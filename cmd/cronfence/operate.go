@@ -194,7 +194,7 @@ func (w warnings) Warn(job, run, what string, err error) {
 	_, _ = fmt.Fprintln(w.out, ops.Printable(text))
 }
 
-const reasonUsage = "why, for the record: one line, at most 300 characters"
+const reasonUsage = "why, for the record: one line, at most 160 characters"
 
 // asUsage says of a request what is wrong with the flag of that name.
 func asUsage(err error) error {

@@ -11,8 +11,8 @@ import (
 // What an act may say of itself, in characters: both go on the guard, which stays small, and
 // into the row of every tick that a pause skips.
 const (
-	MaxReason = 300
-	MaxBy     = 128
+	MaxReason = 160
+	MaxBy     = 64
 )
 
 // InvalidError says that a request can never be done as it is: another one is needed.

@@ -2,7 +2,7 @@ package guard
 
 import (
 	"encoding/json"
-	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +36,10 @@ func TestGuardStaysSmallWhateverHappens(t *testing.T) {
 	b.spec.Overlap = policy.Replace
 	deliver(100_000, 110_000)
 	b.change(func(g *Guard) {
-		g.Mark = &Mark{Why: MarkRelease, By: "somebody@example.com: " + fmt.Sprint(t0), At: t0}
+		who, why := strings.Repeat("w", 64), strings.Repeat("y", 160) // as long as people may be
+		g.Mark = &Mark{Why: MarkRelease, By: who + ": " + why, At: t0}
+		g.Paused = &Pause{By: who, Why: why, At: t0, Until: t0}
+		g.BacklogEnd = &BacklogEnd{By: who, Why: why, At: t0}
 		g.Backlog = &Backlog{Kind: Backfill, Next: t0, To: t0, Left: 1000, Until: t0}
 	})
 	if size := jsonSize(t, b.guard()); size >= 2048 {
