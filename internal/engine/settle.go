@@ -28,7 +28,7 @@ func (e *Engine) Settle(ctx context.Context, end guard.End) (guard.Decision, err
 				return guard.Decision{}, err
 			}
 			var err error
-			if end.Backlog, err = e.backlogTick(ctx, s.guard); err != nil {
+			if end.Backlog, err = e.backlogTick(ctx, s.guard, now); err != nil {
 				return guard.Decision{}, err
 			}
 			dec = guard.Settle(end, s.guard, s.row, now)
@@ -97,7 +97,7 @@ func (e *Engine) takeOver(ctx context.Context, g guard.Guard, by string, deadlin
 	if err != nil {
 		return nil, false, fmt.Errorf("read tick %s of %s: %w", g.Run.Tick, g.Job, err)
 	}
-	backlog, err := e.backlogTick(ctx, &g)
+	backlog, err := e.backlogTick(ctx, &g, e.now())
 	if err != nil {
 		return nil, false, err
 	}
@@ -146,8 +146,8 @@ func (e *Engine) sightOfHolder(ctx context.Context, g guard.Guard) (guard.Sight,
 }
 
 // backlogTick finds the next tick of a guard's backlog. One that is on record under its own
-// id, or that was not missed after all, is passed over.
-func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard) (guard.BacklogTick, error) {
+// id, or that was not missed after all, is passed over. now is the decision's.
+func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard, now guard.Millis) (guard.BacklogTick, error) {
 	if g == nil || g.Backlog == nil {
 		return guard.BacklogTick{}, nil
 	}
@@ -159,7 +159,6 @@ func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard) (guard.Backlog
 	at := p.Next(b.Next - 1)
 	t := guard.BacklogTick{At: at, Next: b.To + 1}
 	if g.SpecHash != "" { // else its schedule is gone
-		now := e.now()
 		t.Due, t.Coming = p.Prev(now+1), p.Next(now)
 	}
 	if at == 0 || at > b.To {

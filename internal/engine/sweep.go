@@ -90,11 +90,12 @@ func (e *Engine) sweepBacklog(ctx context.Context, g *guard.Guard, deadline guar
 	if g.Backlog == nil || !g.Ready {
 		return g, nil
 	}
-	tick, err := e.backlogTick(ctx, g)
+	now := e.now()
+	tick, err := e.backlogTick(ctx, g, now)
 	if err != nil {
 		return nil, err
 	}
-	dec, ok := guard.AdvanceBacklog(*g, tick, e.NewToken(), e.now())
+	dec, ok := guard.AdvanceBacklog(*g, tick, e.NewToken(), now)
 	if !ok {
 		return g, nil
 	}
