@@ -116,10 +116,10 @@ const maxShared = 50
 // sweepShared settles runs of policy Allow whose end nobody reported, and forgets those whose
 // rows somebody deleted.
 func (e *Engine) sweepShared(ctx context.Context, g *guard.Guard, _ guard.Millis) (*guard.Guard, error) {
-	if g.Live == 0 {
+	now := e.now()
+	if g.Live == 0 && g.LiveUntil == 0 {
 		return g, nil
 	}
-	now := e.now()
 	longest := max(time.Duration(g.LiveSeconds)*time.Second, g.Spec.Window()+schema.StartAllowance+g.Spec.MachineTimeout())
 	since := now.Add(-longest - 24*time.Hour)
 	looked, open := 0, false
