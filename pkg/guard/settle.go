@@ -106,7 +106,8 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 	d := Decision{Verdict: Done, Row: want}
 	if row.Shared && g != nil && g.Live > 0 {
 		left := *g
-		left.Live-- // LiveUntil stays: a row that was deleted and came back may have been counted off before
+		left.Live--
+		// LiveUntil stays: a row that was deleted and came back may have been counted off before.
 		left.DrainUntil = max(left.DrainUntil, e.drained(row.Terms.drain(g.Spec), now)) // holds nobody but runs of another policy
 		left.TTL = guardTTL(now, e.Interval)
 		if e.Outcome == Succeeded {
