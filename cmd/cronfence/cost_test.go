@@ -1,23 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"strings"
 	"testing"
 )
 
-func costOf(args ...string) (string, error) {
-	cmd := newCostCommand()
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&out)
-	cmd.SetArgs(args)
-	err := cmd.Execute()
-	return out.String(), err
-}
+func costOf(args ...string) (string, error) { return outputOf(newCostCommand(), args...) }
 
 func TestCostWritesOneDocumentWhoseLinesAddUp(t *testing.T) {
 	out, err := costOf("--schedule", "rate(1 minute)", "--run-time", "3m", "--json")

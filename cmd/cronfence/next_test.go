@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -10,16 +9,7 @@ import (
 )
 
 // next runs the verb with those flags.
-func next(args ...string) (string, error) {
-	cmd := newNextCommand()
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&out)
-	cmd.SetArgs(args)
-	err := cmd.Execute()
-	return out.String(), err
-}
+func next(args ...string) (string, error) { return outputOf(newNextCommand(), args...) }
 
 func TestNextNamesTheDayThatIsSkipped(t *testing.T) {
 	out, err := next("--schedule", "cron(0 2 * * ? *)", "--timezone", "America/New_York", "--after", "2026-03-07T00:00:00Z", "--count", "2")

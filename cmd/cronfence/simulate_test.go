@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -13,16 +12,7 @@ import (
 )
 
 // simulateVerb runs the verb with those flags.
-func simulateVerb(args ...string) (string, error) {
-	cmd := newSimulateCommand()
-	cmd.SilenceUsage, cmd.SilenceErrors = true, true
-	var out bytes.Buffer
-	cmd.SetOut(&out)
-	cmd.SetErr(&out)
-	cmd.SetArgs(args)
-	err := cmd.Execute()
-	return out.String(), err
-}
+func simulateVerb(args ...string) (string, error) { return outputOf(newSimulateCommand(), args...) }
 
 func TestSimulateWritesOneDocument(t *testing.T) {
 	out, err := simulateVerb("--schedule", "rate(1 minute)", "--run-time", "3m", "--for", "6h", "--json")
