@@ -8,32 +8,33 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
-// The resume point is kept in the table under names that no job and no tick can have.
+// The resume points are kept in the table under names that no job and no tick can have.
 const (
-	ownJob = "#sentinel"
-	ownRow = "resume"
+	ownJob      = "#sentinel"
+	sweptRow    = "resume"   // of the guards
+	comparedRow = "compared" // of the schedules
 )
 
 // resumePoint returns the job after which the last sweep ended; empty: it went over all.
-func (h *Handler) resumePoint(ctx context.Context) (string, error) {
-	row, err := h.Store.Row(ctx, ownJob, ownRow)
+func (h *Handler) resumePoint(ctx context.Context, of string) (string, error) {
+	row, err := h.Store.Row(ctx, ownJob, of)
 	if err != nil || row == nil {
 		return "", err
 	}
 	return row.Why, nil
 }
 
-func (h *Handler) setResumePoint(ctx context.Context, before, after string) error {
+func (h *Handler) setResumePoint(ctx context.Context, of, before, after string) error {
 	if before == after {
 		return nil
 	}
-	patch := guard.Patch{Set: map[string]any{"tick": ownRow, "why": after}}
+	patch := guard.Patch{Set: map[string]any{"tick": of, "why": after}}
 	if after == "" {
-		patch = guard.Patch{Set: map[string]any{"tick": ownRow}, Remove: []string{"why"}}
+		patch = guard.Patch{Set: map[string]any{"tick": of}, Remove: []string{"why"}}
 	}
 	err := h.Store.Commit(ctx, guard.Commit{
 		Job: ownJob, Token: h.NewToken(),
-		Writes: []guard.Write{{SK: schema.TickSK(ownRow), OrAbsent: true, Patch: patch}},
+		Writes: []guard.Write{{SK: schema.TickSK(of), OrAbsent: true, Patch: patch}},
 	})
 	if err != nil {
 		return fmt.Errorf("note where the sweep ended: %w", err)

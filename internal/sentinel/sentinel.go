@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"time"
@@ -48,6 +47,8 @@ type Handler struct {
 	// known is how each job's schedule was when it was last compared with its guard, by job: a
 	// function that stays warm compares only what changed since.
 	known map[string]known
+	// comparedTo is the job after which the last sweep stopped comparing; empty: none was left.
+	comparedTo string
 	// told is the week whose message is known to be sent.
 	told string
 }
@@ -87,44 +88,10 @@ func (h *Handler) Handle(ctx context.Context, _ json.RawMessage) (any, error) {
 	return reply, errors.Join(err, sweepErr)
 }
 
-// compare makes the guards of jobs that never ticked, and tells guards of specs that were
-// deployed since, as many as there is time for: the others are the next sweep's. It returns the
-// jobs that are deployed, and whether they tick; nil when that is not known.
-func (h *Handler) compare(ctx context.Context, e *engine.Engine, until time.Time) (map[string]bool, error) {
-	list, err := h.Schedules.List(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("list schedules: %w", err)
-	}
-	if h.known == nil {
-		h.known = map[string]known{}
-	}
-	deployed := map[string]bool{}
-	var failed []error
-	for _, s := range list {
-		deployed[s.Job] = !s.Disabled
-		if k, ok := h.known[s.Job]; ok && !s.Modified.After(k.modified) || h.Now().After(until) {
-			continue
-		}
-		spec, err := h.Schedules.Spec(ctx, s.Name)
-		if err == nil {
-			err = spec.Check()
-		}
-		if err == nil {
-			err = e.Introduce(ctx, spec)
-		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("schedule %s: %w", s.Name, err))
-			continue
-		}
-		h.known[s.Job] = known{s.Modified, spec.Hash()}
-	}
-	return deployed, errors.Join(failed...)
-}
-
 // sweep goes over the guards from where the last sweep ended, those first of each page that
 // stand in their job's way.
 func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Writer, deployed map[string]bool, until time.Time) (Reply, error) {
-	began, err := h.resumePoint(ctx)
+	began, err := h.resumePoint(ctx, sweptRow)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -162,13 +129,7 @@ func (h *Handler) sweep(ctx context.Context, e *engine.Engine, log *telemetry.Wr
 	if whole && reply.Complete { // a guard that somebody deleted is made anew by the next sweep
 		maps.DeleteFunc(h.known, func(job string, _ known) bool { return !seen[job] })
 	}
-	return reply, errors.Join(append(failed, h.setResumePoint(ctx, began, after))...)
-}
-
-// known is a schedule as it was last seen.
-type known struct {
-	modified time.Time
-	hash     string // of its spec
+	return reply, errors.Join(append(failed, h.setResumePoint(ctx, sweptRow, began, after))...)
 }
 
 func (h *Handler) see(ctx context.Context, e *engine.Engine, log *telemetry.Writer, g guard.Guard, deployed map[string]bool) error {

@@ -20,7 +20,7 @@ import (
 type deployed struct {
 	specs    map[string]schema.Spec // by schedule name
 	modified time.Time
-	fetched  int
+	fetched  []string // names of schedules
 	fail     error
 }
 
@@ -40,7 +40,7 @@ func (d *deployed) List(context.Context) (list []sentinel.Schedule, err error) {
 }
 
 func (d *deployed) Spec(_ context.Context, name string) (schema.Spec, error) {
-	d.fetched++
+	d.fetched = append(d.fetched, name)
 	return d.specs[name], nil
 }
 
