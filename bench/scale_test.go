@@ -153,8 +153,13 @@ func ready(b testing.TB, store guard.Store, at guard.Millis, jobs int) {
 		hash := s.Hash()
 		return store.Commit(ctx, guard.Commit{Job: s.Job, Token: rand.Text(), Writes: []guard.Write{{
 			SK: schema.GuardSK, Absent: true,
-			Patch: guard.Patch{Set: map[string]any{
-				"version": int64(1), "ready": true, "lastTick": at.Add(-time.Minute), "spec": &s, "specHash": hash, "specSince": at.Add(-time.Hour),
+			Patch: guard.Patch{Set: guard.Fields{
+				{Name: "version", Value: int64(1)},
+				{Name: "ready", Value: true},
+				{Name: "lastTick", Value: at.Add(-time.Minute)},
+				{Name: "spec", Value: &s},
+				{Name: "specHash", Value: hash},
+				{Name: "specSince", Value: at.Add(-time.Hour)},
 			}},
 		}}})
 	})

@@ -106,9 +106,19 @@ func servesHistory(t *testing.T, ticks int) (url string) {
 		at := schema.MillisOf(testworld.Midnight.Add(-time.Duration(i) * time.Minute))
 		tick := guard.TickID(guard.Scheduled, at)
 		err := w.Store.Store.Commit(t.Context(), guard.Commit{Job: "cleanup", Token: "t", Writes: []guard.Write{{
-			SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: map[string]any{
-				"tick": tick, "at": at, "kind": guard.Scheduled, "outcome": guard.Succeeded, "run": "x", "token": "t",
-				"claimedAt": at, "startedAt": at, "endedAt": at + 2000, "runTime": int64(2000), "interval": int64(60), "ratio": 0.0333,
+			SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: guard.Fields{
+				{Name: "tick", Value: tick},
+				{Name: "at", Value: at},
+				{Name: "kind", Value: guard.Scheduled},
+				{Name: "outcome", Value: guard.Succeeded},
+				{Name: "run", Value: "x"},
+				{Name: "token", Value: "t"},
+				{Name: "claimedAt", Value: at},
+				{Name: "startedAt", Value: at},
+				{Name: "endedAt", Value: at + 2000},
+				{Name: "runTime", Value: int64(2000)},
+				{Name: "interval", Value: int64(60)},
+				{Name: "ratio", Value: 0.0333},
 			}},
 		}}})
 		if err != nil {

@@ -3,7 +3,6 @@ package boot
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -37,10 +36,8 @@ func withRetention(store guard.Store, days string) (guard.Store, error) {
 func (r retaining) Commit(ctx context.Context, c guard.Commit) error {
 	c.Writes = slices.Clone(c.Writes)
 	for i, w := range c.Writes {
-		if ttl, ok := w.Patch.Set["ttl"].(int64); ok && w.SK != schema.GuardSK {
-			set := maps.Clone(w.Patch.Set)
-			set["ttl"] = ttl + int64(r.longer/time.Second)
-			c.Writes[i].Patch.Set = set
+		if ttl, ok := w.Patch.Set.Get("ttl").(int64); ok && w.SK != schema.GuardSK {
+			c.Writes[i].Patch.Set = w.Patch.Set.With("ttl", ttl+int64(r.longer/time.Second))
 		}
 	}
 	return r.Store.Commit(ctx, c)

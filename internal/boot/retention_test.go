@@ -14,7 +14,7 @@ func TestRetentionMovesRowsOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		set := map[string]any{"ttl": stamp}
+		set := guard.Fields{{Name: "ttl", Value: stamp}}
 		err = store.Commit(t.Context(), guard.Commit{Job: "job", Token: "t", Writes: []guard.Write{
 			{SK: schema.GuardSK, Absent: true, Patch: guard.Patch{Set: set}},
 			{SK: schema.TickSK("2026-09-07T02:00:00Z"), Absent: true, Patch: guard.Patch{Set: set}},
@@ -24,8 +24,8 @@ func TestRetentionMovesRowsOnly(t *testing.T) {
 		}
 		g, _ := store.Guard(t.Context(), "job")
 		row, _ := store.Row(t.Context(), "job", "2026-09-07T02:00:00Z")
-		if g.TTL != stamp || row.TTL != want || set["ttl"] != stamp {
-			t.Errorf("%q days: guard %d, row %d, caller's %v: want %d, %d, untouched", days, g.TTL, row.TTL, set["ttl"], stamp, want)
+		if g.TTL != stamp || row.TTL != want || set.Get("ttl") != stamp {
+			t.Errorf("%q days: guard %d, row %d, caller's %v: want %d, %d, untouched", days, g.TTL, row.TTL, set.Get("ttl"), stamp, want)
 		}
 	}
 	for _, days := range []string{"0", "-1", "1.5", "ninety"} {

@@ -128,7 +128,7 @@ func (j *job) established() {
 	g := j.guard()
 	err := j.store.Commit(j.t.Context(), guard.Commit{Job: j.spec.Job, Token: "established", Writes: []guard.Write{{
 		SK: schema.GuardSK, If: []guard.Cond{{Field: "version", Op: guard.Is, Value: g.Version}},
-		Patch: guard.Patch{Set: map[string]any{"lastTick": schema.MillisOf(j.tick.Add(-time.Minute))}},
+		Patch: guard.Patch{Set: guard.Fields{{Name: "lastTick", Value: schema.MillisOf(j.tick.Add(-time.Minute))}}},
 	}}})
 	if err != nil {
 		j.t.Fatal(err)

@@ -19,8 +19,8 @@ type overtaken struct {
 }
 
 func (o *overtaken) Commit(ctx context.Context, c guard.Commit) error {
-	_, isRun := c.Writes[0].Patch.Set["run"]
-	_, isBacklog := c.Writes[0].Patch.Set["backlog"]
+	isRun := c.Writes[0].Patch.Set.Get("run") != nil
+	isBacklog := c.Writes[0].Patch.Set.Get("backlog") != nil
 	if isRun && isBacklog && o.other != nil {
 		do := o.other
 		o.other = nil

@@ -41,7 +41,7 @@ var mutants = []struct {
 		}
 	}, []string{"I1", "I2", "I9", "I10"}},
 	{"renew as acquire", Config{Overlap: policy.Skip, Beats: true, Aligned: true, Ticks: 2, Faults: 1}, func(e *effect) {
-		if w := guardWrite(e); w != nil && w.Patch.Add != nil && w.Patch.Set["leaseUntil"] != nil {
+		if w := guardWrite(e); w != nil && w.Patch.Add != nil && w.Patch.Set.Get("leaseUntil") != nil {
 			dropConds(w, "run.id", "fence", "mark")
 		}
 	}, []string{"I3"}},
@@ -57,17 +57,17 @@ var mutants = []struct {
 	}, []string{"I4", "I9"}},
 	{"no drain after a crash", Config{Overlap: policy.Skip, Beats: false, Ticks: 2, Faults: 1}, func(e *effect) {
 		if w := guardWrite(e); w != nil {
-			delete(w.Patch.Set, "drainUntil")
+			w.Patch.Set = w.Patch.Set.Without("drainUntil")
 		}
 	}, []string{"I9"}},
 	{"missing guard created free", Config{Overlap: policy.Skip, Beats: true, Ticks: 2, Faults: 1}, func(e *effect) {
 		if w := guardWrite(e); w != nil && w.Absent {
-			w.Patch.Set["ready"] = true
+			w.Patch.Set = w.Patch.Set.With("ready", true)
 		}
 	}, []string{"I1", "I9", "I10"}},
 	{"fence restarts", Config{Overlap: policy.Skip, Beats: false, Ticks: 2}, func(e *effect) {
-		if w := guardWrite(e); w != nil && w.Patch.Set["fence"] != nil {
-			w.Patch.Set["fence"] = int64(1)
+		if w := guardWrite(e); w != nil && w.Patch.Set.Get("fence") != nil {
+			w.Patch.Set = w.Patch.Set.With("fence", int64(1))
 		}
 	}, []string{"I2"}},
 	{"waiting tick dropped without a word", Config{Overlap: policy.QueueOne, Beats: false, Ticks: 2}, func(e *effect) {
@@ -75,7 +75,7 @@ var mutants = []struct {
 			return
 		}
 		e.commit.Writes = slices.DeleteFunc(slices.Clone(e.commit.Writes), func(w guard.Write) bool {
-			return w.Patch.Set["outcome"] == guard.Running && w.OrAbsent
+			return w.Patch.Set.Get("outcome") == guard.Running && w.OrAbsent
 		})
 	}, []string{"I4", "I9"}},
 	{"an end counts twice", Config{Overlap: policy.Skip, Beats: false, Ticks: 2, Faults: 1}, func(e *effect) {

@@ -64,12 +64,12 @@ func memoryOf(t *testing.T, r *records) *guard.Memory {
 
 // patchOf sets every field of a record that is not zero.
 func patchOf(record any) guard.Patch {
-	p := guard.Patch{Set: map[string]any{}}
+	var p guard.Patch
 	v := reflect.ValueOf(record)
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		if name != "-" && !v.Field(i).IsZero() {
-			p.Set[name] = v.Field(i).Interface()
+			p.Set = append(p.Set, guard.Field{Name: name, Value: v.Field(i).Interface()})
 		}
 	}
 	return p

@@ -60,7 +60,7 @@ func kinds(x ops.Diagnosis) string {
 }
 
 // change sets fields of cleanup's guard behind everybody's back.
-func (d *desk) change(set map[string]any) {
+func (d *desk) change(set ...guard.Field) {
 	d.t.Helper()
 	const job = "cleanup"
 	err := d.Store.Store.Commit(d.t.Context(), guard.Commit{Job: job, Token: "change", Writes: []guard.Write{{
@@ -88,14 +88,14 @@ func TestDoctorFindsWhatTheSentinelShouldHaveSeenTo(t *testing.T) {
 		{"the execution ended unseen", ops.FoundEndedHolder, "cronfence release", func(d *desk, spec schema.Spec) {
 			held(d, spec)
 			d.Runs.End("cleanup-20260907T020000Z-1", machine.Failed, "")
-			d.change(map[string]any{"leaseUntil": schema.MillisOf(testworld.Midnight.Add(9 * time.Hour))})
+			d.change(guard.Field{Name: "leaseUntil", Value: schema.MillisOf(testworld.Midnight.Add(9 * time.Hour))})
 		}, "02:03:00", "02:04:00"},
 		{"the execution never was", ops.FoundEndedHolder, "cronfence release", func(d *desk, spec schema.Spec) {
 			d.Established(spec, "01:59")
 			d.At("02:00:00")
 			d.Runs.FailStart = errors.New("throttled")
 			_, _ = d.Deliver(spec, "2026-09-07T02:00:00Z")
-			d.change(map[string]any{"leaseUntil": schema.MillisOf(testworld.Midnight.Add(9 * time.Hour))})
+			d.change(guard.Field{Name: "leaseUntil", Value: schema.MillisOf(testworld.Midnight.Add(9 * time.Hour))})
 		}, "02:04:00", "02:05:00"},
 		{"a stop is not heeded", ops.FoundUnheededStop, "cronfence logs", func(d *desk, spec schema.Spec) {
 			held(d, spec)
@@ -104,19 +104,19 @@ func TestDoctorFindsWhatTheSentinelShouldHaveSeenTo(t *testing.T) {
 		}, "02:04:00", "02:06:00"},
 		{"a guard is not made ready", ops.FoundBlockedGuard, "sentinel", func(d *desk, spec schema.Spec) {
 			d.Established(spec, "01:59")
-			d.change(map[string]any{"ready": false, "readyAt": schema.MillisOf(d.At("02:00:00"))})
+			d.change(guard.Field{Name: "ready", Value: false}, guard.Field{Name: "readyAt", Value: schema.MillisOf(d.At("02:00:00"))})
 		}, "02:02:00", "02:04:00"},
 		{"a tick waits for nobody", ops.FoundStuckWaiting, "sentinel", func(d *desk, spec schema.Spec) {
 			d.Established(spec, "01:59")
 			now := schema.MillisOf(d.At("02:00:00"))
-			d.change(map[string]any{"waiting": &guard.Waiting{
+			d.change(guard.Field{Name: "waiting", Value: &guard.Waiting{
 				Tick: "2026-09-07T02:00:00Z", Planned: now, Kind: guard.Scheduled, Since: now, Deadline: now.Add(time.Hour), Why: "queue",
 			}})
 		}, "02:02:00", "02:04:00"},
 		{"a backlog stands still", ops.FoundStuckBacklog, "sentinel", func(d *desk, spec schema.Spec) {
 			d.Established(spec, "01:59")
 			now := schema.MillisOf(d.At("02:00:00"))
-			d.change(map[string]any{"backlog": &guard.Backlog{Kind: guard.Backfill, Next: now - 3_600_000, To: now, Left: 3, Until: now.Add(time.Hour)}})
+			d.change(guard.Field{Name: "backlog", Value: &guard.Backlog{Kind: guard.Backfill, Next: now - 3_600_000, To: now, Left: 3, Until: now.Add(time.Hour)}})
 		}, "02:01:00", "02:04:00"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

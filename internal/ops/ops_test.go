@@ -215,7 +215,7 @@ func TestHistoryMergesKindsNewestFirstAcrossPages(t *testing.T) {
 	put := func(k guard.Kind, id string, at guard.Millis) {
 		err := d.Store.Commit(t.Context(), guard.Commit{Job: "cleanup", Token: id, Writes: []guard.Write{{
 			SK: schema.TickSK(id), Absent: true,
-			Patch: guard.Patch{Set: map[string]any{"tick": id, "at": at, "kind": k, "outcome": guard.Succeeded, "token": id}},
+			Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: id}, {Name: "at", Value: at}, {Name: "kind", Value: k}, {Name: "outcome", Value: guard.Succeeded}, {Name: "token", Value: id}}},
 		}}})
 		if err != nil {
 			t.Fatal(err)

@@ -28,9 +28,9 @@ func (h *Handler) setResumePoint(ctx context.Context, of, before, after string) 
 	if before == after {
 		return nil
 	}
-	patch := guard.Patch{Set: map[string]any{"tick": of, "why": after}}
+	patch := guard.Patch{Set: guard.Fields{{Name: "tick", Value: of}, {Name: "why", Value: after}}}
 	if after == "" {
-		patch = guard.Patch{Set: map[string]any{"tick": of}, Remove: []string{"why"}}
+		patch = guard.Patch{Set: guard.Fields{{Name: "tick", Value: of}}, Remove: []string{"why"}}
 	}
 	err := h.Store.Commit(ctx, guard.Commit{
 		Job: ownJob, Token: h.NewToken(),

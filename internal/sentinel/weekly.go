@@ -255,7 +255,7 @@ func (h *Handler) keepLetter(ctx context.Context, l *letter) (ours bool, err err
 	token := h.NewToken()
 	w := guard.Write{
 		SK: schema.TickSK(weeklyRow), Absent: l.token == "",
-		Patch: guard.Patch{Set: map[string]any{"tick": weeklyRow, "token": token, "why": string(b)}},
+		Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: weeklyRow}, {Name: "token", Value: token}, {Name: "why", Value: string(b)}}},
 	}
 	if !w.Absent {
 		w.If = []guard.Cond{{Field: "token", Op: guard.Is, Value: l.token}}

@@ -48,8 +48,7 @@ func (x *execution) name() string { return x.in.Run }
 func (w *World) awsNow() time.Time { return (w.clock + w.awsSkew).Time() }
 
 func (w *World) newExecution(name, input string) (*execution, error) {
-	spec := w.plan.Spec
-	x := &execution{begunAt: w.clock, spec: &spec}
+	x := &execution{begunAt: w.clock, spec: w.plan.Spec}
 	if err := json.Unmarshal([]byte(input), &x.in); err != nil || x.in.Run != name {
 		return nil, fmt.Errorf("input of %s: %q", name, input)
 	}

@@ -65,7 +65,7 @@ func (w *World) doOutside(o *outsideFault) {
 			w.mem.Delete(simJob, schema.TickSK(tick))
 		}
 	case Redeployed:
-		if spec := redeploy(w.rng, w.plan.Spec); spec.Check() == nil && spec != w.plan.Spec {
+		if spec := redeploy(w.rng, *w.plan.Spec); spec.Check() == nil && spec != *w.plan.Spec {
 			w.faults.struck(o.fault)
 			w.deploy(spec)
 		}

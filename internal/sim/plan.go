@@ -11,7 +11,7 @@ import (
 
 // Plan is what a world is like: its job, how long its runs take, how often faults strike.
 type Plan struct {
-	Spec    schema.Spec
+	Spec    *schema.Spec // never changed in place: a deployment puts another
 	From    Millis // the first planned tick is later
 	Last    Millis // and none is later than this
 	Calm    Millis // no fault strikes later
@@ -73,7 +73,7 @@ func draw(rng *rand.Rand) Plan {
 	last := calm + 3*interval
 	s.End = last.Time().Format(time.RFC3339)
 	p := Plan{
-		Spec: s, From: midnight, Calm: calm, Last: last,
+		Spec: &s, From: midnight, Calm: calm, Last: last,
 		skew:    skewMode(pick(0, 1, 1, 2)),
 		typical: Millis(pick(5, 30, 60, 90, 130)) * 1000, spread: Millis(pick(1, 20, 60)) * 1000,
 	}

@@ -52,7 +52,7 @@ func (w *World) deploy(s schema.Spec) {
 	if w.tracing {
 		w.log("world", "deploys %+v", s)
 	}
-	w.plan.Spec, w.sched = s, sched
+	w.plan.Spec, w.sched = &s, sched
 	end, _ := time.Parse(time.RFC3339, s.End)
 	w.plan.Last = schema.MillisOf(end)
 	w.plan.least = min(w.plan.least, Millis(s.MaxRunSeconds*1000))

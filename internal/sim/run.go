@@ -68,6 +68,6 @@ func newWorld(plan Plan, rng *rand.Rand) (*World, error) {
 		return nil, err
 	}
 	var err error
-	w.sched, err = engine.ScheduleOf(plan.Spec)
+	w.sched, err = engine.ScheduleOf(*plan.Spec)
 	return w, err
 }

@@ -32,7 +32,7 @@ func (w *World) planSweeps(at Millis) {
 // the schedule group's list.
 func (w *World) sweep(p *process) error {
 	ctx, e := context.Background(), p.engine()
-	if err := e.Introduce(ctx, w.plan.Spec); err != nil {
+	if err := e.Introduce(ctx, *w.plan.Spec); err != nil {
 		return err
 	}
 	page, err := e.Store.Guards(ctx, "", 10)

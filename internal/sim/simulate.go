@@ -97,7 +97,7 @@ func (o Options) plan() (Plan, error) {
 		s.Beats, s.RenewalSeconds = true, seconds(schema.DefaultRenewal)
 	}
 	s.MachineTimeoutSeconds = machineTimeout(s)
-	p := Plan{Spec: s, From: schema.MillisOf(o.From)}
+	p := Plan{Spec: &s, From: schema.MillisOf(o.From)}
 	p.Last = p.From + Millis(o.For.Milliseconds()) - 1
 	p.settles = settlesWithin(s)
 	p.Until = p.Last + p.settles + p.missedWithin()

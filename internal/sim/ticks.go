@@ -63,11 +63,11 @@ func (w *World) send(delay Millis, deliver func()) {
 }
 
 // deliver hands the dispatcher a tick that Lambda accepted.
-func (w *World) deliver(at Millis, spec schema.Spec) {
+func (w *World) deliver(at Millis, spec *schema.Spec) {
 	tick := tickID(at)
 	var res engine.Result
 	w.async(w.named("dispatcher ", tick), schema.DispatcherTimeout, func(p *process) error {
-		d, err := engine.ScheduledDelivery(spec, tick, p.now())
+		d, err := engine.ScheduledDelivery(*spec, tick, p.now())
 		if err != nil {
 			return err
 		}

@@ -135,8 +135,7 @@ type commitSummary struct {
 }
 
 func (s commitSummary) sets(field string) bool {
-	_, ok := s.patch.Set[field]
-	return ok
+	return s.patch.Set.Get(field) != nil
 }
 
 func (s commitSummary) removes(field string) bool {
@@ -153,12 +152,12 @@ func summaryOf(c guard.Commit) (s commitSummary) {
 		switch {
 		case w.SK == schema.GuardSK:
 			s.onGuard, s.creates, s.patch = true, w.Absent, w.Patch
-			s.run, _ = w.Patch.Set["run"].(*guard.RunRef)
-			s.mark, _ = w.Patch.Set["mark"].(*guard.Mark)
+			s.run, _ = w.Patch.Set.Get("run").(*guard.RunRef)
+			s.mark, _ = w.Patch.Set.Get("mark").(*guard.Mark)
 		case guard.IsGap(w.SK):
 			s.gap = true
 		default:
-			outcome, _ := w.Patch.Set["outcome"].(guard.Outcome)
+			outcome, _ := w.Patch.Set.Get("outcome").(guard.Outcome)
 			if w.Absent {
 				s.fresh, s.outcome = true, outcome
 			}
@@ -182,8 +181,8 @@ func rowWrites(c guard.Commit) (writes []guard.Write) {
 func gapsOf(c guard.Commit) (gaps []gap) {
 	for _, w := range c.Writes {
 		if guard.IsGap(w.SK) {
-			from, _ := w.Patch.Set["from"].(Millis)
-			to, _ := w.Patch.Set["to"].(Millis)
+			from, _ := w.Patch.Set.Get("from").(Millis)
+			to, _ := w.Patch.Set.Get("to").(Millis)
 			gaps = append(gaps, gap{from, to})
 		}
 	}
@@ -193,7 +192,7 @@ func gapsOf(c guard.Commit) (gaps []gap) {
 func describe(t Transition, c guard.Commit) string {
 	text := []string{"commit " + t.String()}
 	for _, w := range rowWrites(c) {
-		outcome, ok := w.Patch.Set["outcome"].(guard.Outcome)
+		outcome, ok := w.Patch.Set.Get("outcome").(guard.Outcome)
 		if ok {
 			text = append(text, short(guard.TickOf(w.SK))+" "+string(outcome))
 		}

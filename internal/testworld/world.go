@@ -112,7 +112,7 @@ func (w *World) Established(spec schema.Spec, clock string) {
 	err := w.Store.Store.Commit(w.t.Context(), guard.Commit{Job: spec.Job, Token: "established", Writes: []guard.Write{{
 		SK:    schema.GuardSK,
 		If:    []guard.Cond{{Field: "version", Op: guard.Is, Value: g.Version}},
-		Patch: guard.Patch{Set: map[string]any{"lastTick": schema.MillisOf(w.Clock)}},
+		Patch: guard.Patch{Set: guard.Fields{{Name: "lastTick", Value: schema.MillisOf(w.Clock)}}},
 	}}})
 	if err != nil {
 		w.t.Fatal(err)

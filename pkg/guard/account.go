@@ -127,8 +127,12 @@ func (a *accounting) write(last *GapRef, gap Gap) (Write, GapRef) {
 		w = Write{OrAbsent: true, If: []Cond{{"to", Is, last.To}}} // it may have been deleted
 	}
 	w.SK = schema.GapSK(schema.TickID(ref.From.Time()))
-	w.Patch = Patch{Set: map[string]any{
-		"from": ref.From, "to": ref.To, "count": ref.Count, "at": gap.At, "ttl": gap.TTL,
+	w.Patch = Patch{Set: Fields{
+		{"from", ref.From},
+		{"to", ref.To},
+		{"count", ref.Count},
+		{"at", gap.At},
+		{"ttl", gap.TTL},
 	}}
 	return w, ref
 }

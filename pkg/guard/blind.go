@@ -80,9 +80,9 @@ func BlindClaim(d Delivery, now Millis) (Decision, bool) {
 	if d.Prev != 0 { // every tick before this one is on record
 		conds = append(conds, Cond{"lastTick", AtLeast, d.Prev})
 	}
+	seen.Live = want.Live // it is not known: it rises by one
 	patch := diffGuards(&seen, &want)
 	if want.Live > 0 {
-		delete(patch.Set, "live")
 		patch.Add = map[string]int64{"live": 1}
 	}
 	return Decision{Verdict: Start, Row: row, Guard: want, Commit: &Commit{

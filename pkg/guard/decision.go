@@ -72,7 +72,7 @@ func newRow(r Row) Write {
 // The row may have been deleted meanwhile: it then comes back with what is known of it.
 func changedRow(seen, want Row) Write {
 	p := diffRows(&seen, &want, 7) // as many as repeat sets
-	repeat(p.Set, want)
+	p.Set = repeat(p.Set, want)
 	return Write{
 		SK:       schema.TickSK(want.Tick),
 		OrAbsent: true,
@@ -102,21 +102,23 @@ func (r Row) closed(o Outcome, why, token string, now Millis) Row {
 }
 
 // repeat sets what every write of a row repeats.
-func repeat(set map[string]any, r Row) {
-	setNonZero(set, "tick", r.Tick)
-	setNonZero(set, "at", r.At)
-	setNonZero(set, "kind", r.Kind)
-	setNonZero(set, "run", r.Run)
-	setNonZero(set, "fence", r.Fence)
-	setNonZero(set, "attempt", r.Attempt)
-	setNonZero(set, "interval", r.Interval)
+func repeat(set Fields, r Row) Fields {
+	set = setNonZero(set, "tick", r.Tick)
+	set = setNonZero(set, "at", r.At)
+	set = setNonZero(set, "kind", r.Kind)
+	set = setNonZero(set, "run", r.Run)
+	set = setNonZero(set, "fence", r.Fence)
+	set = setNonZero(set, "attempt", r.Attempt)
+	return setNonZero(set, "interval", r.Interval)
 }
 
-func setNonZero[T comparable](set map[string]any, field string, v T) {
+// setNonZero sets a field in place: the fields are the caller's own.
+func setNonZero[T comparable](set Fields, name string, v T) Fields {
 	var zero T
-	if v != zero {
-		set[field] = v
+	if v == zero || set.index(name) >= 0 { // a field that was changed has the value already
+		return set
 	}
+	return append(set, Field{name, v})
 }
 
 // rowTTL is when a row with a final outcome may be collected, in seconds.

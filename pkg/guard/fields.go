@@ -59,19 +59,19 @@ func (fs fieldSet) get(rec reflect.Value, path string) reflect.Value {
 // diff returns the patch that turns one record into the other. A field that becomes zero
 // is removed: zero and absent are the same everywhere. The caller may set room more.
 func (fs fieldSet) diff(from, to reflect.Value, room int) Patch {
-	var places [64]int // more than any record has fields: no allocation
+	var places [64]uint8 // more than any record has fields: no allocation
 	changed := places[:0]
 	for n, i := range fs.places {
 		if !equal(from.Field(i), to.Field(i)) {
-			changed = append(changed, n)
+			changed = append(changed, uint8(n)) //nolint:gosec // a handful
 		}
 	}
-	p := Patch{Set: make(map[string]any, len(changed)+room)}
+	p := Patch{Set: make(Fields, 0, len(changed)+room)}
 	for _, n := range changed {
 		if v := to.Field(fs.places[n]); v.IsZero() {
 			p.Remove = append(p.Remove, fs.names[n])
 		} else {
-			p.Set[fs.names[n]] = v.Interface()
+			p.Set = append(p.Set, Field{fs.names[n], v.Interface()})
 		}
 	}
 	return p
@@ -92,8 +92,8 @@ func equal(a, b reflect.Value) bool {
 
 // apply changes the record as the patch says.
 func (fs fieldSet) apply(rec reflect.Value, p Patch) {
-	for name, v := range p.Set {
-		rec.Field(fs.index[name]).Set(reflect.ValueOf(v))
+	for _, f := range p.Set {
+		rec.Field(fs.index[f.Name]).Set(reflect.ValueOf(f.Value))
 	}
 	for _, name := range p.Remove {
 		rec.Field(fs.index[name]).SetZero()

@@ -23,7 +23,7 @@ func TestWhatIsEqualIsNotInAPatch(t *testing.T) {
 	want := guarded()
 	want.Ready, want.Run, want.Version, want.SpecHash, want.Paused = false, nil, 8, "i", &Pause{By: "you"}
 	got := diffGuards(guarded(), want)
-	if diff := cmp.Diff(map[string]any{"version": int64(8), "specHash": "i", "paused": want.Paused}, got.Set); diff != "" {
+	if diff := cmp.Diff(Fields{{"version", int64(8)}, {"paused", want.Paused}, {"specHash", "i"}}, got.Set); diff != "" {
 		t.Errorf("set (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"ready", "run"}, got.Remove); diff != "" {
@@ -51,7 +51,7 @@ func TestUnknownFieldsAndComparisonsAreFoundAtOnce(t *testing.T) {
 func TestListsOfGuardsWithoutALimitAreWhole(t *testing.T) {
 	m := NewMemory()
 	for _, job := range []string{"b", "a", "c"} {
-		c := Commit{Job: job, Writes: []Write{{SK: "guard", Absent: true, Patch: Patch{Set: map[string]any{"version": int64(1)}}}}}
+		c := Commit{Job: job, Writes: []Write{{SK: "guard", Absent: true, Patch: Patch{Set: Fields{{"version", int64(1)}}}}}}
 		if err := m.Commit(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}

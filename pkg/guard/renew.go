@@ -40,7 +40,7 @@ func BlindBeat(b Beat, now Millis) Commit {
 			Cond{"leaseUntil", Less, until},
 			Cond{"stopDeadline", MissingOrGreater, now},
 		),
-		Patch: Patch{Set: map[string]any{"leaseUntil": until}, Add: map[string]int64{"version": 1}},
+		Patch: Patch{Set: Fields{{"leaseUntil", until}}, Add: map[string]int64{"version": 1}},
 	}}}
 }
 

@@ -70,8 +70,8 @@ func BlindSettle(e End, now Millis) (Decision, bool) {
 	seenRow := e.claimed()
 	g := seenGuard.release(e, 0, now)
 	row := e.settled(seenRow, now)
+	seenGuard.Version = g.Version // it is not known: it rises by one
 	patch := diffGuards(&seenGuard, &g)
-	delete(patch.Set, "version") // it is not known: it rises by one
 	patch.Add = map[string]int64{"version": 1}
 	guardWrite := Write{
 		SK: schema.GuardSK, Patch: patch,

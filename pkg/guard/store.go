@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -100,9 +101,48 @@ type Cond struct {
 
 // Patch says what a write changes. Maps are set and removed whole.
 type Patch struct {
-	Set    map[string]any // values as the record's field has them
+	Set    Fields
 	Remove []string
 	Add    map[string]int64
+}
+
+// Field is a field of a record, named as in JSON, with a value as the record has it.
+type Field struct {
+	Name  string
+	Value any
+}
+
+// Fields are fields of one record, each at most once, in any order.
+type Fields []Field
+
+// Get returns the value of a field, or nil.
+func (f Fields) Get(name string) any {
+	if i := f.index(name); i >= 0 {
+		return f[i].Value
+	}
+	return nil
+}
+
+// With returns the fields with one of them set.
+func (f Fields) With(name string, value any) Fields {
+	if i := f.index(name); i >= 0 {
+		f = slices.Clone(f)
+		f[i].Value = value
+		return f
+	}
+	return append(f[:len(f):len(f)], Field{name, value})
+}
+
+// Without returns the fields but one.
+func (f Fields) Without(name string) Fields {
+	if i := f.index(name); i >= 0 {
+		return slices.Delete(slices.Clone(f), i, i+1)
+	}
+	return f
+}
+
+func (f Fields) index(name string) int {
+	return slices.IndexFunc(f, func(field Field) bool { return field.Name == name })
 }
 
 // Empty tells whether the patch changes nothing.

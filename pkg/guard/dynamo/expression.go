@@ -92,12 +92,12 @@ func (e *expression) compare(c guard.Cond) (string, error) {
 // change renders the write's patch.
 func (e *expression) change(w guard.Write) (string, error) {
 	var set, remove, add []string
-	for _, field := range slices.Sorted(maps.Keys(w.Patch.Set)) {
-		value, err := e.value(w.Patch.Set[field])
+	for _, field := range slices.SortedFunc(slices.Values(w.Patch.Set), func(a, b guard.Field) int { return strings.Compare(a.Name, b.Name) }) {
+		value, err := e.value(field.Value)
 		if err != nil {
-			return "", fmt.Errorf("render field %q: %w", field, err)
+			return "", fmt.Errorf("render field %q: %w", field.Name, err)
 		}
-		set = append(set, e.name(field)+" = "+value)
+		set = append(set, e.name(field.Name)+" = "+value)
 	}
 	if w.SK == schema.GuardSK && (w.Absent || w.OrAbsent) { // a guard made here must be found by the index
 		value, err := e.value(schema.GuardSK)

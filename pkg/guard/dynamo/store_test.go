@@ -199,9 +199,9 @@ func increment(ctx context.Context, s guard.Store, tick string) error {
 		err = s.Commit(ctx, guard.Commit{Job: job, Token: tick + fmt.Sprint(g.Version), Writes: []guard.Write{
 			{
 				SK: schema.GuardSK, If: []guard.Cond{{Field: "version", Op: guard.Is, Value: g.Version}},
-				Patch: guard.Patch{Set: map[string]any{"version": g.Version + 1}},
+				Patch: guard.Patch{Set: guard.Fields{{Name: "version", Value: g.Version + 1}}},
 			},
-			{SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: map[string]any{"tick": tick}}},
+			{SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: tick}}}},
 		}})
 		if r := new(guard.Refused); !errors.As(err, &r) {
 			return err

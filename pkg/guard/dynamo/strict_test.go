@@ -119,7 +119,7 @@ func TestNoFieldNeedsToAvoidReservedWords(t *testing.T) {
 	c := rig.Moto(t)
 	s := newStore(t, c)
 	for _, field := range strings.Fields("owner lock state status ttl token at by last run why kind error live") {
-		set := guard.Write{SK: schema.TickSK(field), Absent: true, Patch: guard.Patch{Set: map[string]any{field: int64(1)}}}
+		set := guard.Write{SK: schema.TickSK(field), Absent: true, Patch: guard.Patch{Set: guard.Fields{{Name: field, Value: int64(1)}}}}
 		change := guard.Write{
 			SK: schema.TickSK(field),
 			If: []guard.Cond{

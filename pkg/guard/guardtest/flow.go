@@ -86,7 +86,7 @@ func putRows(t *testing.T, s guard.Store, n int, outcome func(i int) guard.Outco
 		ticks = append(ticks, tick)
 		commit(t, s, &guard.Commit{Job: job, Token: tick, Writes: []guard.Write{{
 			SK: schema.TickSK(tick), Absent: true,
-			Patch: guard.Patch{Set: map[string]any{"tick": tick, "at": at, "outcome": outcome(i), "kind": guard.Scheduled}},
+			Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: tick}, {Name: "at", Value: at}, {Name: "outcome", Value: outcome(i)}, {Name: "kind", Value: guard.Scheduled}}},
 		}}})
 	}
 	return ticks
@@ -165,7 +165,7 @@ func gaps(t *testing.T, s guard.Store) {
 		ids = append(ids, tick)
 		c := guard.Commit{Job: job, Token: tick, Writes: []guard.Write{{
 			SK: schema.GapSK(tick), Absent: true,
-			Patch: guard.Patch{Set: map[string]any{"from": at, "to": at.Add(time.Minute), "count": 2, "at": at, "ttl": int64(5)}},
+			Patch: guard.Patch{Set: guard.Fields{{Name: "from", Value: at}, {Name: "to", Value: at.Add(time.Minute)}, {Name: "count", Value: 2}, {Name: "at", Value: at}, {Name: "ttl", Value: int64(5)}}},
 		}}}
 		commit(t, s, &c)
 		c.Token = "again"
@@ -209,7 +209,7 @@ func growingGap(t *testing.T, s guard.Store) {
 	grow := func(token string, from, to guard.Millis) *guard.Commit {
 		return &guard.Commit{Job: job, Token: token, Writes: []guard.Write{{
 			SK: schema.GapSK(first), OrAbsent: true, If: []guard.Cond{{Field: "to", Op: guard.Is, Value: from}},
-			Patch: guard.Patch{Set: map[string]any{"from": at, "to": to, "count": 3}},
+			Patch: guard.Patch{Set: guard.Fields{{Name: "from", Value: at}, {Name: "to", Value: to}, {Name: "count", Value: 3}}},
 		}}}
 	}
 	commit(t, s, grow("a", at, at.Add(time.Minute)))

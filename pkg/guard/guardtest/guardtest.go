@@ -117,7 +117,7 @@ func Ready(t testing.TB, s guard.Store, name string) guard.Guard {
 	must(made.Commit)
 	dec := guard.Unblocked(made.Guard, nil, "ready", t0.Add(-time.Minute))
 	must(dec.Commit)
-	recorded := guard.Patch{Set: map[string]any{"lastTick": t0.Add(-time.Minute)}}
+	recorded := guard.Patch{Set: guard.Fields{{Name: "lastTick", Value: t0.Add(-time.Minute)}}}
 	must(&guard.Commit{Job: name, Token: "recorded", Writes: []guard.Write{{
 		SK: schema.GuardSK, If: []guard.Cond{{Field: "version", Op: guard.Is, Value: dec.Guard.Version}}, Patch: recorded,
 	}}})
@@ -191,7 +191,7 @@ func allOrNothing(t *testing.T, s guard.Store) {
 	g := ready(t, s)
 	tick, at := tickAt(5)
 	c := guard.Commit{Job: job, Token: "x", Writes: []guard.Write{
-		{SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: map[string]any{"tick": tick, "at": at}}},
+		{SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: tick}, {Name: "at", Value: at}}}},
 		{SK: schema.GuardSK, If: []guard.Cond{{Field: "version", Op: guard.Is, Value: g.Version + 7}}, Patch: guard.Patch{Add: map[string]int64{"version": 1}}},
 	}}
 	refused(t, s, &c)
@@ -205,7 +205,7 @@ func orAbsent(t *testing.T, s guard.Store) {
 	w := guard.Write{
 		SK: schema.TickSK(tick), OrAbsent: true,
 		If:    []guard.Cond{{Field: "outcome", Op: guard.Is, Value: guard.Running}},
-		Patch: guard.Patch{Set: map[string]any{"tick": tick, "at": at, "outcome": guard.Succeeded}},
+		Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: tick}, {Name: "at", Value: at}, {Name: "outcome", Value: guard.Succeeded}}},
 	}
 	c := guard.Commit{Job: job, Token: "x", Writes: []guard.Write{w}}
 	commit(t, s, &c)
@@ -266,7 +266,7 @@ func patches(t *testing.T, s guard.Store) {
 	commit(t, s, &guard.Commit{Job: job, Token: "p", Writes: []guard.Write{{
 		SK: schema.GuardSK, If: []guard.Cond{{Field: "fence", Op: guard.Is, Value: before.Fence}},
 		Patch: guard.Patch{
-			Set:    map[string]any{"mark": &guard.Mark{Why: guard.MarkTakeOver, By: "me", At: t0}},
+			Set:    guard.Fields{{Name: "mark", Value: &guard.Mark{Why: guard.MarkTakeOver, By: "me", At: t0}}},
 			Remove: []string{"run", "leaseUntil"},
 			Add:    map[string]int64{"version": 2, "live": 1},
 		},
@@ -288,7 +288,7 @@ func checkOnly(t *testing.T, s guard.Store) {
 	tick, at := tickAt(9)
 	c := guard.Commit{Job: job, Token: "k", Writes: []guard.Write{
 		{SK: schema.GuardSK, If: []guard.Cond{{Field: "fence", Op: guard.Is, Value: g.Guard.Fence}}},
-		{SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: map[string]any{"tick": tick, "at": at}}},
+		{SK: schema.TickSK(tick), Absent: true, Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: tick}, {Name: "at", Value: at}}}},
 	}}
 	before := guardOf(t, s)
 	commit(t, s, &c)

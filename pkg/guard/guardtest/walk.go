@@ -106,7 +106,8 @@ func (w *walker) walk(steps int) error {
 // new one takes a window to come there, and most steps of a walk would be blocked.
 func (w *walker) establish() guard.Decision {
 	dec := guard.Unblocked(*w.guard(), nil, w.newToken(), w.now)
-	dec.Commit.Writes[0].Patch.Set["lastTick"] = minutes{}.Prev(w.now)
+	patch := &dec.Commit.Writes[0].Patch
+	patch.Set = patch.Set.With("lastTick", minutes{}.Prev(w.now))
 	w.now = w.now.Add(20 * time.Second) // past the new guard's version
 	return dec
 }

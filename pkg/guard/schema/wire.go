@@ -148,10 +148,11 @@ const UnsettledField = "unsettled"
 // SettledInside tells whether the execution succeeded and its own last step has put that on
 // record: the event then has nothing to add.
 func (d StatusDetail) SettledInside() bool {
-	var output map[string]json.RawMessage
+	var output *struct { // no map: the rest may be long, and is the job's own
+		Unsettled json.RawMessage `json:"unsettled"` // UnsettledField
+	}
 	if d.Status != "SUCCEEDED" || json.Unmarshal([]byte(d.Output), &output) != nil || output == nil {
 		return false
 	}
-	_, unsettled := output[UnsettledField]
-	return !unsettled
+	return output.Unsettled == nil
 }

@@ -57,9 +57,10 @@ func TestTheGuardSaysToItsHolderWhatTheStoreWrote(t *testing.T) {
 		}
 	}
 	until := state.LeaseUntil.Add(time.Minute)
-	set := guard.Write{SK: schema.GuardSK, Patch: guard.Patch{Set: map[string]any{
-		"mark": guard.Mark{Why: guard.MarkReplace, By: "a", At: 1},
-		"stop": guard.StopRequest{ByTick: "2026-09-07T02:15:00Z", At: 1}, "stopDeadline": schema.MillisOf(until),
+	set := guard.Write{SK: schema.GuardSK, Patch: guard.Patch{Set: guard.Fields{
+		{Name: "mark", Value: guard.Mark{Why: guard.MarkReplace, By: "a", At: 1}},
+		{Name: "stop", Value: guard.StopRequest{ByTick: "2026-09-07T02:15:00Z", At: 1}},
+		{Name: "stopDeadline", Value: schema.MillisOf(until)},
 	}}}
 	if err := store.Commit(t.Context(), guard.Commit{Job: run.Job, Writes: []guard.Write{set}}); err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func TestARunEndsWhenItsGuardIsTaken(t *testing.T) {
 	w, store, run := held(t, rig.Moto(t))
 	run.Deadline = time.Now().Add(time.Minute)
 	err := job.Do(t.Context(), run, func(ctx context.Context, _ job.Run) error {
-		set := guard.Write{SK: schema.GuardSK, Patch: guard.Patch{Set: map[string]any{"fence": run.Fence + 1}}}
+		set := guard.Write{SK: schema.GuardSK, Patch: guard.Patch{Set: guard.Fields{{Name: "fence", Value: run.Fence + 1}}}}
 		if err := store.Commit(ctx, guard.Commit{Job: run.Job, Writes: []guard.Write{set}}); err != nil {
 			return err
 		}
