@@ -12,12 +12,12 @@ import (
 // Plan is what a world is like: its job, how long its runs take, how often faults strike.
 type Plan struct {
 	Spec    *schema.Spec // never changed in place: a deployment puts another
-	From    Millis // the first planned tick is later
-	Last    Millis // and none is later than this
-	Calm    Millis // no fault strikes later
-	Until   Millis // the end, unless everything has come right before
-	settles Millis // how long a run may be open
-	least   Millis // the shortest maximum run time it ever had
+	From    Millis       // the first planned tick is later
+	Last    Millis       // and none is later than this
+	Calm    Millis       // no fault strikes later
+	Until   Millis       // the end, unless everything has come right before
+	settles Millis       // how long a run may be open
+	least   Millis       // the shortest maximum run time it ever had
 	skew    skewMode
 	typical Millis // run time
 	spread  Millis

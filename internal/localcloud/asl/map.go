@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
 )
 
 // maxIterations is how many iterations of an inline Map run side by side at most.
@@ -23,38 +22,9 @@ func (v *visit) runMap(ctx context.Context, input any) (any, *Error) {
 		return nil, failed
 	}
 	v.x.event("MapStateStarted", v.state.name, nil)
-	itemCtx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-
-	var wg sync.WaitGroup
-	var once sync.Once
-	var first *Error
-	results := make([]any, len(items))
-	places := make(chan struct{}, width)
-	for i, item := range items {
-		places <- struct{}{}
-		if itemCtx.Err() != nil {
-			break
-		}
-		wg.Go(func() {
-			defer func() { <-places }()
-			result, failed := v.iterate(itemCtx, input, i, item)
-			if failed != nil {
-				once.Do(func() { first = failed })
-				cancel(errBranchFailed)
-			}
-			results[i] = result
-		})
-	}
-	wg.Wait()
-	if first != nil {
-		return nil, first
-	}
-	if ctx.Err() != nil {
-		return nil, nil
-	}
-	v.x.event("MapStateSucceeded", v.state.name, nil)
-	return results, nil
+	return v.beside(ctx, "MapStateSucceeded", len(items), int(width), func(ctx context.Context, i int) (any, *Error) {
+		return v.iterate(ctx, input, i, items[i])
+	})
 }
 
 // iterate runs one iteration.

@@ -14,16 +14,32 @@ var errBranchFailed = errors.New("another branch failed")
 // go on without anyone listening, as on AWS.
 func (v *visit) runParallel(ctx context.Context, params any) (any, *Error) {
 	v.x.event("ParallelStateStarted", v.state.name, nil)
-	branchCtx, cancel := context.WithCancelCause(ctx)
+	branches := v.state.branches
+	return v.beside(ctx, "ParallelStateSucceeded", len(branches), len(branches), func(ctx context.Context, i int) (any, *Error) {
+		return v.x.runGraph(ctx, branches[i], params, v.frame.inner())
+	})
+}
+
+// beside runs n parts, at most width at a time, and returns their results in order. The first
+// to fail cancels those that run and keeps those that wait from starting; its error is that of all.
+func (v *visit) beside(ctx context.Context, done string, n, width int, part func(ctx context.Context, i int) (any, *Error)) ([]any, *Error) {
+	partCtx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 
 	var wg sync.WaitGroup
 	var once sync.Once
 	var first *Error
-	results := make([]any, len(v.state.branches))
-	for i, branch := range v.state.branches {
+	results := make([]any, n)
+	ended := make(chan struct{}, n)
+	for i := range n {
+		if i >= width {
+			if <-ended; partCtx.Err() != nil {
+				break
+			}
+		}
 		wg.Go(func() {
-			result, failed := v.x.runGraph(branchCtx, branch, params, v.frame.inner())
+			defer func() { ended <- struct{}{} }()
+			result, failed := part(partCtx, i)
 			if failed != nil {
 				once.Do(func() { first = failed })
 				cancel(errBranchFailed)
@@ -38,6 +54,6 @@ func (v *visit) runParallel(ctx context.Context, params any) (any, *Error) {
 	if ctx.Err() != nil {
 		return nil, nil
 	}
-	v.x.event("ParallelStateSucceeded", v.state.name, nil)
+	v.x.event(done, v.state.name, nil)
 	return results, nil
 }
