@@ -1,6 +1,9 @@
 package bench
 
 import (
+	"archive/zip"
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -8,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +23,40 @@ const tick = `{"job":"cleanup","tick":%q,"spec":{"version":"1.0","scheduler":"sh
 	`"machine":"arn:aws:states:eu-west-1:123456789012:stateMachine:shop_cleanup","overlap":"skip","leaseSeconds":120,` +
 	`"maxRunSeconds":45,"machineTimeoutSeconds":75,"startDeadlineSeconds":900},"delivery":{"executionId":"e","attempt":"1","scheduleArn":"a"}}`
 
+// functions are those whose cold start is measured, the two that they are measured against first.
+var functions = []string{"hello", "bare", "dispatcher", "heartbeat", "settler", "sentinel"}
+
+// ColdStart is what each function's takes, in coldstart.json.
+type ColdStart struct {
+	Setting
+	Samples   int        `json:"samples"` // of each function
+	Functions []Function `json:"functions"`
+}
+
+// Function is the median of one function's cold starts, and what is deployed of it on arm64.
+type Function struct {
+	Name   string  `json:"name"`
+	Millis float64 `json:"milliseconds"`
+	CPU    float64 `json:"cpuMilliseconds"`
+	Binary int64   `json:"binaryBytes"`
+	Zip    int64   `json:"zipBytes"`
+}
+
+func (c *ColdStart) table() string {
+	rows := [][]string{}
+	hello, bare := c.Functions[0], c.Functions[1]
+	for _, f := range c.Functions {
+		times := func(of, all float64) string { return fmt.Sprintf("%.2f", of/all) }
+		rows = append(rows, []string{
+			f.Name, fmt.Sprintf("%.1f ms", f.Millis), times(f.Millis, hello.Millis), times(f.Millis, bare.Millis),
+			fmt.Sprintf("%.1f ms", f.CPU), times(f.CPU, hello.CPU), times(f.CPU, bare.CPU),
+			fmt.Sprintf("%.1f MB", float64(f.Binary)/(1<<20)), fmt.Sprintf("%.1f MB", float64(f.Zip)/(1<<20)),
+		})
+	}
+	return fmt.Sprintf("%s. Medians of %d.\n\n", c.Setting, c.Samples) +
+		tabulate([]string{"", "time", "x hello", "x bare", "CPU time", "x hello", "x bare", "binary (arm64)", "zip"}, rows)
+}
+
 // BenchmarkColdStart is the time from the start of a process to its first answer over the Lambda
 // runtime API. The functions are built as they are deployed, and take turns, so that whatever
 // else the machine does meets them alike. The dispatcher's first answer includes a claim and a
@@ -26,33 +64,72 @@ const tick = `{"job":"cleanup","tick":%q,"spec":{"version":"1.0","scheduler":"sh
 // medians, of the time and of the process's own CPU time, which a busy machine changes less.
 func BenchmarkColdStart(b *testing.B) {
 	dir := b.TempDir()
-	names := []string{"hello", "bare", "dispatcher", "heartbeat", "settler", "sentinel"}
-	for _, name := range names {
-		pkg := "../functions/" + name
-		if name == "hello" || name == "bare" {
-			pkg = "./" + name
-		}
-		build := exec.Command("go", "build", "-tags", "lambda.norpc,timetzdata", "-trimpath", "-ldflags", "-s -w -buildid=", "-o", filepath.Join(dir, name), pkg)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0")
-		if out, err := build.CombinedOutput(); err != nil {
-			b.Fatalf("build %s: %v\n%s", name, err, out)
-		}
+	for _, name := range functions {
+		build(b, name, runtime.GOARCH, filepath.Join(dir, name))
 	}
+	all := ColdStart{Setting: begin()}
 	took, worked := map[string][]time.Duration{}, map[string][]time.Duration{}
 	for b.Loop() {
-		for _, name := range names {
+		for _, name := range functions {
 			wall, cpu := coldStart(b, filepath.Join(dir, name))
 			took[name], worked[name] = append(took[name], wall), append(worked[name], cpu)
 		}
 	}
-	for what, of := range map[string]map[string][]time.Duration{"": took, "cpu-": worked} {
-		median := func(name string) time.Duration { slices.Sort(of[name]); return of[name][len(of[name])/2] }
-		hello := median("hello")
-		for _, name := range names {
-			b.ReportMetric(float64(median(name).Microseconds())/1000, name+"-"+what+"ms")
-			b.ReportMetric(float64(median(name))/float64(hello), what+name+"/hello")
-		}
+	all.LoadAfter, all.Samples = load(), b.N
+	for _, name := range functions {
+		f := Function{Name: name, Millis: median(took[name]), CPU: median(worked[name])}
+		b.ReportMetric(f.Millis, name+"-ms")
+		b.ReportMetric(f.CPU, name+"-cpu-ms")
+		all.Functions = append(all.Functions, f)
 	}
+	if !*record {
+		return
+	}
+	for i := range all.Functions {
+		f := &all.Functions[i]
+		f.Binary, f.Zip = sizes(b, f.Name, filepath.Join(dir, "bootstrap"))
+	}
+	write(b, "cold start", &all)
+}
+
+// median is in milliseconds.
+func median(all []time.Duration) float64 {
+	slices.Sort(all)
+	return float64(all[len(all)/2].Microseconds()) / 1000
+}
+
+// build builds a function as the constructs do.
+func build(b *testing.B, name, architecture, program string) {
+	b.Helper()
+	pkg := "../functions/" + name
+	if name == "hello" || name == "bare" {
+		pkg = "./" + name
+	}
+	cmd := exec.Command("go", "build", "-tags", "lambda.norpc,timetzdata", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid=", "-o", program, pkg)
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("build %s: %v\n%s", name, err, out)
+	}
+}
+
+// sizes are those of a function as it is deployed, plain and zipped.
+func sizes(b *testing.B, name, program string) (binary, zipped int64) {
+	b.Helper()
+	build(b, name, "arm64", program)
+	text, err := os.ReadFile(program)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	file, err := w.Create("bootstrap")
+	if err == nil {
+		_, err = file.Write(text)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		b.Fatal(err)
+	}
+	return int64(len(text)), int64(archive.Len())
 }
 
 // coldStart starts the program, hands it one event and waits for its answer, whatever it is.

@@ -1,6 +1,8 @@
 package bench
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -25,8 +27,30 @@ func delivery(minute int) guard.Delivery {
 	}
 }
 
+// Decisions are what each of them takes, in decisions.json.
+type Decisions struct {
+	Setting
+	Decisions []Decision `json:"decisions"`
+}
+
+// Decision is what one takes, on average.
+type Decision struct {
+	Name   string  `json:"name"`
+	Micros float64 `json:"microseconds"`
+	Bytes  float64 `json:"bytes"` // allocated
+}
+
+func (d *Decisions) table() string {
+	rows := [][]string{}
+	for _, one := range d.Decisions {
+		rows = append(rows, []string{one.Name, fmt.Sprintf("%.1f µs", one.Micros), fmt.Sprintf("%.1f KB", one.Bytes/1024)})
+	}
+	return fmt.Sprintf("%s.\n\n", d.Setting) + tabulate([]string{"decision", "time", "memory"}, rows)
+}
+
 // BenchmarkDecision is the time and the memory of each decision itself, without store or network.
 func BenchmarkDecision(b *testing.B) {
+	all := Decisions{Setting: begin()}
 	claim := delivery(0)
 	claimed, ok := guard.BlindClaim(claim, now)
 	if !ok {
@@ -51,11 +75,20 @@ func BenchmarkDecision(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			b.ReportAllocs()
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
 			for b.Loop() {
 				if !c.decide() {
 					b.Fatal("another decision")
 				}
 			}
+			runtime.ReadMemStats(&after)
+			n := float64(b.N)
+			all.Decisions = append(all.Decisions, Decision{c.name, float64(b.Elapsed().Nanoseconds()) / 1000 / n, float64(after.TotalAlloc-before.TotalAlloc) / n})
 		})
+	}
+	if *record {
+		all.LoadAfter = load()
+		write(b, "decisions", &all)
 	}
 }

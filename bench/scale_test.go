@@ -18,7 +18,6 @@ import (
 	"github.com/cronfence/cronfence/internal/dispatch"
 	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/internal/rig"
-	"github.com/cronfence/cronfence/internal/sentinel"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/dynamo"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
@@ -32,7 +31,7 @@ const jobs = 10_000
 const atOnce = 64
 
 // machines starts everything and knows nothing.
-type machines struct{ started atomic.Int64 }
+type machines struct{ started, described atomic.Int64 }
 
 func (m *machines) Start(context.Context, string, string, string) error {
 	m.started.Add(1)
@@ -40,25 +39,11 @@ func (m *machines) Start(context.Context, string, string, string) error {
 }
 
 func (m *machines) Describe(context.Context, string) (machine.Execution, error) {
+	m.described.Add(1)
 	return machine.Execution{Status: machine.Running}, nil
 }
 
 func (m *machines) Stop(context.Context, string, string, string) error { return nil }
-
-// schedules are those of all jobs, known already.
-type schedules struct{}
-
-func (schedules) List(context.Context) ([]sentinel.Schedule, error) {
-	list := make([]sentinel.Schedule, jobs)
-	for i := range list {
-		list[i] = sentinel.Schedule{Name: schema.ScheduleName("shop", nameOf(i)), Job: nameOf(i)}
-	}
-	return list, nil
-}
-
-func (schedules) Spec(_ context.Context, name string) (schema.Spec, error) {
-	return specOf(schema.JobOfSchedule(name)), nil
-}
 
 func nameOf(i int) string { return fmt.Sprintf("job-%05d", i) }
 
@@ -68,82 +53,59 @@ func specOf(job string) schema.Spec {
 	return s
 }
 
-// stores are those that scale is measured on, and how the requests to them are counted.
-func stores() map[string]func(b *testing.B) (guard.Store, func() int) {
-	return map[string]func(b *testing.B) (guard.Store, func() int){
-		"memory": func(*testing.B) (guard.Store, func() int) { return guard.NewMemory(), func() int { return 0 } },
-		"ministack": func(b *testing.B) (guard.Store, func() int) {
-			c := rig.Ministack(b)
-			return dynamo.New(dynamodb.NewFromConfig(c.Config), c.Table(b)), c.Requests.Total
-		},
+// BenchmarkScale delivers the ticks of 10,000 jobs of the same second to the dispatcher, 64 at a
+// time: first all start, then, a minute later, all are skipped. Then the sentinel sweeps over
+// their guards, each held by a run that beats: as a new process, and when it knows all schedules.
+func BenchmarkScale(b *testing.B) {
+	all := Scale{Setting: begin(), Emulator: emulator(b), Jobs: jobs}
+	known := guard.Store(guard.NewMemory()) // the same guards, to learn the schedules over in little time
+	b.Run("memory", func(b *testing.B) {
+		all.Worlds = append(all.Worlds, scale(b, known, known, func() int { return 0 }))
+	})
+	b.Run("ministack", func(b *testing.B) {
+		c := rig.Ministack(b)
+		all.Worlds = append(all.Worlds, scale(b, dynamo.New(dynamodb.NewFromConfig(c.Config), c.Table(b)), known, c.Requests.Total))
+	})
+	if *record {
+		all.LoadAfter = load()
+		write(b, "scale", &all)
 	}
 }
 
-// BenchmarkTenThousandJobs delivers the ticks of 10,000 jobs of the same second to the dispatcher,
-// 64 at a time: first all start, then, a minute later, all are skipped.
-func BenchmarkTenThousandJobs(b *testing.B) {
-	for name, open := range stores() {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				store, requests := open(b)
-				m := &machines{}
-				ready(b, store, now, jobs)
-				at := now
-				for _, what := range []string{"start", "skip"} {
-					h := &dispatch.Handler{Scheduler: "shop", Store: store, Machines: m, Now: at.Time, NewToken: rand.Text, Out: io.Discard}
-					before, began := requests(), time.Now()
-					deliver(b, h, at)
-					b.ReportMetric(jobs/time.Since(began).Seconds(), what+"s/s")
-					b.ReportMetric(float64(requests()-before)/jobs, "requests/"+what)
-					at = at.Add(time.Minute)
-				}
-				if n := m.started.Load(); n != jobs {
-					b.Fatalf("%d runs started, want %d", n, jobs)
-				}
-			}
-		})
+func scale(b *testing.B, store, known guard.Store, requests func() int) (w World) {
+	m := &machines{}
+	ready(b, store, now, jobs)
+	minute := func(at guard.Millis) (perSecond, each float64) {
+		h := &dispatch.Handler{Scheduler: "shop", Store: store, Machines: m, Now: at.Time, NewToken: rand.Text, Out: io.Discard}
+		before, began := requests(), time.Now()
+		deliver(b, h, at)
+		return jobs / time.Since(began).Seconds(), float64(requests()-before) / jobs
 	}
-}
+	w.Starts, w.RequestsPerStart = minute(now)
+	if n := m.started.Load(); n != jobs {
+		b.Fatalf("%d runs started, want %d", n, jobs)
+	}
+	renew(b, store)
+	w.Skips, w.RequestsPerSkip = minute(now.Add(time.Minute))
 
-// BenchmarkSweep lets the sentinel look at 10,000 healthy guards, each held by a run that beats,
-// in as many sweeps as it takes.
-func BenchmarkSweep(b *testing.B) {
-	for name, open := range stores() {
-		b.Run(name, func(b *testing.B) {
-			store, requests := open(b)
-			d := &dispatch.Handler{Scheduler: "shop", Store: store, Machines: &machines{}, Now: now.Time, NewToken: rand.Text, Out: io.Discard}
-			ready(b, store, now, jobs)
-			deliver(b, d, now)
-			renew(b, store)
-			h := &sentinel.Handler{
-				Scheduler: "shop", Store: store, Machines: &machines{}, Schedules: schedules{}, Now: now.Add(40 * time.Second).Time,
-				NewToken: rand.Text, Out: io.Discard,
-			}
-			sweep := func() (looked int) {
-				for {
-					reply, err := h.Handle(context.Background(), nil)
-					if err != nil {
-						b.Fatal(err)
-					}
-					r := reply.(sentinel.Reply)
-					if looked += r.Guards; r.Complete {
-						return looked
-					}
-				}
-			}
-			sweep() // the first one compares every schedule with its guard
-			before := requests()
-			looked := 0
-			for b.Loop() {
-				looked = sweep()
-			}
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			b.ReportMetric(float64(looked), "guards")
-			b.ReportMetric(float64(requests()-before)/float64(b.N), "requests/op")
-			b.ReportMetric(float64(m.Sys)/(1<<20), "MB")
-		})
+	s := newSentinel(store, m, requests)
+	w.Cold = s.sweep(b)
+	s.handler.Store = known
+	for w.SweepsUntilWarm = 1; s.sweep(b).Requests.GetSchedule > 0; w.SweepsUntilWarm++ {
 	}
+	s.handler.Store = store
+	for b.Loop() {
+		w.Warm = s.sweep(b)
+	}
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	w.MB = float64(stats.Sys) / (1 << 20)
+	b.ReportMetric(w.Starts, "starts/s")
+	b.ReportMetric(w.Skips, "skips/s")
+	b.ReportMetric(w.Cold.Seconds, "cold-s")
+	b.ReportMetric(float64(w.Warm.Requests.DynamoDB), "requests/op")
+	b.ReportMetric(w.MB, "MB")
+	return w
 }
 
 // ready makes the guards of so many jobs, as of jobs that have ticked for long.

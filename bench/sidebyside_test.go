@@ -1,16 +1,10 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -20,8 +14,6 @@ import (
 
 	"github.com/cronfence/cronfence/internal/rig"
 )
-
-var peers = flag.Bool("peers", false, "measure Cronfence beside its peers, and write run.json and the table of docs/performance.md (scripts/bench)")
 
 // What is measured: so many rounds count after so many that warm up, which a JVM needs, of so
 // many of each operation.
@@ -37,7 +29,7 @@ const installed = "../.tools/bench/"
 // TestSideBySide measures in one run on one emulator. The contenders take turns at each
 // operation, so that whatever else the machine does meets them alike.
 func TestSideBySide(t *testing.T) {
-	if !*peers {
+	if !*record {
 		t.Skip("takes minutes and needs Java: scripts/bench")
 	}
 	cloud := rig.Ministack(t)
@@ -54,8 +46,7 @@ func TestSideBySide(t *testing.T) {
 		process(t, installed+"python/bin/python", "peers/python/peer.py", front.url, tables[4]),
 	}
 	run := Run{
-		Date: time.Now().UTC().Format(time.DateOnly), Machine: fmt.Sprintf("%d cores, %s/%s", runtime.NumCPU(), runtime.GOOS, runtime.GOARCH),
-		Emulator: emulator(t), Samples: rounds * perRound, LoadBefore: load(),
+		Setting: begin(), Emulator: emulator(t), Samples: rounds * perRound,
 		Contenders: []Contender{
 			{Name: "the least", Version: runtime.Version(), Does: []string{"claim", "duplicate", "beat", "skip", "settle"}},
 			{Name: "Cronfence", Version: runtime.Version(), Does: []string{"claim", "duplicate", "beat", "skip", "settle"}},
@@ -73,7 +64,7 @@ func TestSideBySide(t *testing.T) {
 		}
 	}
 	run.LoadAfter = load()
-	run.write(t)
+	write(t, "side by side", run)
 }
 
 // measure returns each contender's times by operation, and has the requests counted. Items are
@@ -165,39 +156,4 @@ func sizeOf(item map[string]types.AttributeValue) (size int) {
 		}
 	}
 	return size
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.FromSlash(path))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
-
-func version(t *testing.T, text, pattern string) string {
-	t.Helper()
-	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
-	if found == nil {
-		t.Fatalf("no version found by %s", pattern)
-	}
-	return found[1]
-}
-
-// emulator is the one that is installed.
-func emulator(t *testing.T) string {
-	t.Helper()
-	found, err := filepath.Glob("../.venv/lib/python3*/site-packages/ministack-*.dist-info")
-	if err != nil || len(found) != 1 {
-		t.Fatalf("ministack is installed as %v (%v)", found, err)
-	}
-	return strings.Replace(strings.TrimSuffix(filepath.Base(found[0]), ".dist-info"), "-", " ", 1)
-}
-
-// load is how many processes wanted to run at once in the last minute; empty where the system does not say.
-func load() string {
-	text, _ := os.ReadFile("/proc/loadavg")
-	first, _, _ := bytes.Cut(text, []byte(" "))
-	return string(first)
 }

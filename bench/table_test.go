@@ -1,11 +1,8 @@
 package bench
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 )
@@ -16,10 +13,7 @@ var operations = []string{"claim", "beat", "duplicate", "skip", "settle"}
 
 // Run is one measurement of all contenders, in run.json.
 type Run struct {
-	Date       string      `json:"date"`
-	Machine    string      `json:"machine"`
-	LoadBefore string      `json:"loadBefore"` // processes that wanted to run, of the last minute
-	LoadAfter  string      `json:"loadAfter"`
+	Setting
 	Emulator   string      `json:"emulator"`
 	Samples    int         `json:"samples"` // of each operation
 	Contenders []Contender `json:"contenders"`
@@ -92,25 +86,22 @@ var columns = []string{"claim", "settle", "claim and settle", "duplicate", "skip
 
 // table is the run as docs/performance.md has it.
 func (r Run) table() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s on %s, of %s; %d of each operation; load average %s before, %s after.\n\n", r.Date, r.Machine, r.Emulator, r.Samples, r.LoadBefore, r.LoadAfter)
-	b.WriteString("| median ms, and as a multiple of the least | " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat(" --- |", len(columns)+1) + "\n")
+	times, sent := [][]string{}, [][]string{}
 	for _, c := range r.Contenders {
-		b.WriteString(r.row(c, func(column string, m Measured) string {
+		times = append(times, c.row(func(column string, m Measured) string {
 			floor, _ := r.Contenders[0].of(column)
 			return fmt.Sprintf("%.1f, x %.2f", m.Median, m.Median/floor.Median)
 		}))
-	}
-	b.WriteString("\n| requests / write units / read units | " + strings.Join(columns, " | ") + " |\n|" + strings.Repeat(" --- |", len(columns)+1) + "\n")
-	for _, c := range r.Contenders {
-		b.WriteString(r.row(c, func(_ string, m Measured) string {
+		sent = append(sent, c.row(func(_ string, m Measured) string {
 			return fmt.Sprintf("%.3g / %.3g / %.3g", m.Requests.Requests, m.WriteUnits, m.ReadUnits)
 		}))
 	}
-	return b.String()
+	return fmt.Sprintf("%s. Of %s; %d of each operation.\n\n", r.Setting, r.Emulator, r.Samples) +
+		tabulate(slices.Concat([]string{"median ms, and as a multiple of the least"}, columns), times) + "\n" +
+		tabulate(slices.Concat([]string{"requests / write units / read units"}, columns), sent)
 }
 
-func (r Run) row(c Contender, cell func(column string, m Measured) string) string {
+func (c Contender) row(cell func(column string, m Measured) string) []string {
 	cells := []string{c.Name + ", " + c.Version}
 	for _, column := range columns {
 		text := ""
@@ -119,59 +110,12 @@ func (r Run) row(c Contender, cell func(column string, m Measured) string) strin
 		}
 		cells = append(cells, text)
 	}
-	return "| " + strings.Join(cells, " | ") + " |\n"
-}
-
-const (
-	runFile = "peers/run.json"
-	page    = "../docs/performance.md"
-	opening = "<!-- side by side -->\n"
-	closing = "<!-- /side by side -->\n"
-)
-
-// write writes the run, and its table into the page.
-func (r Run) write(t *testing.T) {
-	t.Helper()
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, _, after := cut(t)
-	for path, content := range map[string]string{runFile: string(text) + "\n", page: before + opening + r.table() + closing + after} {
-		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// cut is the page before, between and after the marks of the table.
-func cut(t *testing.T) (before, table, after string) {
-	t.Helper()
-	before, rest, opened := strings.Cut(read(t, page), opening)
-	table, after, closed := strings.Cut(rest, closing)
-	if !opened || !closed {
-		t.Fatalf("%s: no %q and %q", page, opening, closing)
-	}
-	return before, table, after
-}
-
-func TestThePagesTableIsThatOfTheRun(t *testing.T) {
-	var run Run
-	if err := json.Unmarshal([]byte(read(t, runFile)), &run); err != nil {
-		t.Fatalf("read %s: %v", runFile, err)
-	}
-	if _, table, _ := cut(t); table != run.table() {
-		t.Errorf("%s has\n%s\nand %s says\n%s", page, table, runFile, run.table())
-	}
+	return cells
 }
 
 // The issue's bounds on requests, of the run that the page shows.
 func TestAClaimAndItsSettlingAreTwoRequestsAndASkipAtMostTwo(t *testing.T) {
-	var run Run
-	if err := json.Unmarshal([]byte(read(t, runFile)), &run); err != nil {
-		t.Fatalf("read %s: %v", runFile, err)
-	}
-	for _, c := range run.Contenders {
+	for _, c := range of(t, "side by side").(*Run).Contenders {
 		if c.Name != "Cronfence" {
 			continue
 		}
