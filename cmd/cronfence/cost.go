@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +15,9 @@ import (
 type costOptions struct {
 	schedule, timezone string
 	runTime, maxRun    time.Duration
+	lease, renewal     time.Duration
+	target             string
+	chainStates        int
 	skipShare          float64
 	json               bool
 }
@@ -28,14 +29,21 @@ func newCostCommand() *cobra.Command {
 		Short: "What a job will cost a month on AWS",
 		Long: `Estimates what a job costs a month, line by line: requests, state transitions, Lambda time, log
 bytes, its metrics and alarms, times public prices (` + cost.Region + `, ` + cost.PricesOf + `, beyond the free tiers). The job's
-own work is not in it, nor what a scheduler costs however few jobs it has: see docs/cost.md.
+own work is not in it. What the scheduler costs however few jobs it has is said apart: it comes on top
+once. A job that could not be deployed is refused. See docs/cost.md.
 
-With --json it writes one document: runsPerMonth, skipsPerMonth, transitionsPerRun,
-requestsPerRun and requestsPerSkip (to DynamoDB), usdPerMillionRuns, usdPerMonth, lines,
-alternatives, pricesOf, region. usdPerMillionRuns is of runs alone; usdPerMonth has skips, metrics and
-alarms as well.`,
+A month is the twelfth of 365.25 days. Of a schedule that comes less than once a month it has that
+fraction of a run; of one that ends, and of at(...), notes say what the figures are of.
+
+With --json it writes one document: target, shape, maxRunTimeSeconds, chainStates, beatsPerRun,
+runsPerMonth, skipsPerMonth, transitionsPerRun (chainStates in it), requestsPerRun and
+requestsPerSkip (to DynamoDB), usdPerMillionRuns and usdPerMillionSkips (of these alone),
+usdPerMonth (all that the job costs), usdPerMonthWatching (of it metrics, alarms and the
+sentinel's look), lines, scheduler (usdPerMonth, usdPerMonthWithoutDashboard, lines), alternatives
+(name, usdPerMillionRuns, usdPerMillionSkips, usdPerMonth, note), notes, pricesOf, region.`,
 		Example: `  cronfence cost --schedule 'rate(15 minutes)' --run-time 40s --max-run-time 45s
-  cronfence cost --schedule 'rate(1 minute)' --run-time 3m --json`,
+  cronfence cost --schedule 'rate(1 minute)' --run-time 3m --json
+  cronfence cost --schedule 'cron(0 2 * * ? *)' --run-time 1h --target chain --chain-states 6`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runCost(o, time.Now(), cmd.OutOrStdout())
@@ -45,90 +53,90 @@ alarms as well.`,
 	flags.StringVar(&o.schedule, "schedule", "", "EventBridge expression: cron(...), rate(...) or at(...)")
 	flags.StringVar(&o.timezone, "timezone", "UTC", "IANA zone, such as Europe/Berlin")
 	flags.DurationVar(&o.runTime, "run-time", 0, "how long a run takes, such as 90s")
-	flags.DurationVar(&o.maxRun, "max-run-time", 0, "the job's bound on a run; up to 45s no heartbeat is needed (default: 1h, or the run time if that is longer)")
+	flags.DurationVar(&o.maxRun, "max-run-time", 0, "the job's bound on a run; with the default lease up to 45s needs no heartbeat (default: 15m of a function, else 1h, or the run time if that is longer)")
+	flags.StringVar(&o.target, "target", "", "what does the work: lambda, task-token, ecs, batch, glue, state-machine or chain (default: lambda, or ecs where a run is longer than the 15m of a function)")
+	flags.IntVar(&o.chainStates, "chain-states", 0, "states that a run enters in your own chain, with --target chain")
+	flags.DurationVar(&o.lease, "lease", 0, "the job's lease (default: 2m, or what the renewal needs)")
+	flags.DurationVar(&o.renewal, "renewal", 0, "time between two beats (default: 30s)")
 	flags.Float64Var(&o.skipShare, "skip-share", -1, "share of the ticks that are skipped, 0 to 1 (default: what schedule and run time come to)")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document")
 	return cmd
 }
 
 func runCost(o costOptions, now time.Time, out io.Writer) error {
-	s, err := o.read()
+	s, job, err := o.read()
 	if err != nil {
 		return err
 	}
-	if o.maxRun == 0 {
-		o.maxRun = max(schema.DefaultMaxRun, o.runTime)
-	}
 	from := now.Truncate(time.Second)
+	pace := cost.PaceOf(s, from)
+	job.TicksPerMonth, job.SkipShare = pace.PerMonth, o.skipShare
 	if o.skipShare < 0 {
-		o.skipShare = cost.SkipShare(s, from, o.runTime)
+		job.SkipShare = cost.SkipShare(s, from, o.runTime)
 	}
-	e := cost.Of(cost.Job{
-		TicksPerMonth: cost.TicksPerMonth(s, from), RunTime: o.runTime, MaxRunTime: o.maxRun, SkipShare: o.skipShare,
-	})
+	e := cost.Of(job)
+	if note := pace.Note(e); note != "" {
+		e.Notes = append([]string{note}, e.Notes...)
+	}
 	if o.json {
 		return writeJSON(out, e)
 	}
-	return writeCost(out, e)
+	return writeCost(out, job, e)
 }
 
-// maxRunTime is how long an execution of Step Functions lasts at the most.
-const maxRunTime = 365 * 24 * time.Hour
-
 // read checks the flags.
-func (o costOptions) read() (schedule.Schedule, error) {
-	switch {
-	case o.schedule == "":
-		return schedule.Schedule{}, usagef("--schedule is not set: must be an EventBridge expression, such as 'cron(0 2 * * ? *)' or 'rate(15 minutes)'")
-	case o.runTime <= 0 || o.runTime > maxRunTime:
-		return schedule.Schedule{}, usagef("--run-time %v: must be a duration above 0 and of at most a year, the longest that an execution lasts, such as 90s", o.runTime)
-	case o.maxRun != 0 && (o.maxRun < o.runTime || o.maxRun > maxRunTime):
-		return schedule.Schedule{}, usagef("--max-run-time %v: must be at least the run time, %v, and at most a year", o.maxRun, o.runTime)
-	case math.IsNaN(o.skipShare) || o.skipShare > 1 || o.skipShare < 0 && o.skipShare != -1:
-		return schedule.Schedule{}, usagef("--skip-share %v: must be 0 to 1", o.skipShare)
+func (o costOptions) read() (schedule.Schedule, cost.Job, error) {
+	job, err := o.job()
+	if err != nil {
+		return schedule.Schedule{}, cost.Job{}, err
 	}
 	s, err := schedule.Parse(o.schedule, schedule.In(o.timezone))
 	if err != nil {
-		return schedule.Schedule{}, usagef("%w", err)
+		return schedule.Schedule{}, cost.Job{}, usagef("%w", err)
 	}
-	return s, nil
+	return s, job, nil
 }
 
-// writeCost writes a line for each thing that is paid for, and the sums.
-func writeCost(out io.Writer, e cost.Estimate) error {
-	table := newColumns(out, column{name: "ITEM"}, column{name: "A RUN"}, column{name: "A SKIP"}, column{name: "A MONTH", spare: 1},
-		column{name: "USD A UNIT", spare: 2}, column{name: "USD, A MILLION RUNS"}, column{name: "USD A MONTH"})
-	for _, l := range e.Lines {
-		err := table.add(l.Item, units(l.PerRun), units(l.PerSkip), units(l.PerMonth), units(l.UnitPriceUSD),
-			fmt.Sprintf("%.2f", l.USDPerMillionRuns), fmt.Sprintf("%.2f", l.USDPerMonth))
+// job is all but its ticks.
+func (o costOptions) job() (cost.Job, error) {
+	none := cost.Job{}
+	switch {
+	case o.schedule == "":
+		return none, usagef("--schedule is not set: must be an EventBridge expression, such as 'cron(0 2 * * ? *)' or 'rate(15 minutes)'")
+	case o.runTime <= 0 || o.runTime > schema.MaxDuration:
+		return none, usagef("--run-time %v: must be a duration above 0 and of at most a year, the longest that an execution lasts, such as 90s", o.runTime)
+	case math.IsNaN(o.skipShare) || o.skipShare > 1 || o.skipShare < 0 && o.skipShare != -1:
+		return none, usagef("--skip-share %v: must be 0 to 1", o.skipShare)
+	}
+	job := cost.Job{RunTime: o.runTime, MaxRunTime: o.maxRun, Target: cost.DefaultTarget(o.runTime), ChainStates: o.chainStates, Lease: o.lease, Renewal: o.renewal}
+	if o.target != "" {
+		t, err := cost.ParseTarget(o.target)
 		if err != nil {
-			return err
+			return none, usagef("--target %w", err)
+		}
+		job.Target = t
+	}
+	if o.chainStates < 0 || o.chainStates > 0 && job.Target != cost.Chain {
+		return none, usagef("--chain-states %d: must be 0 or more, and given with --target chain alone", o.chainStates)
+	}
+	if o.maxRun == 0 {
+		job.MaxRunTime = job.Target.DefaultMaxRun(o.runTime)
+	}
+	for _, d := range []struct {
+		name           string
+		got, byDefault time.Duration
+	}{
+		{"--max-run-time", o.maxRun, job.Target.DefaultMaxRun(o.runTime)}, {"--lease", o.lease, schema.DefaultLease}, {"--renewal", o.renewal, schema.DefaultRenewal},
+	} {
+		if err := schema.CheckDuration(d.name, d.got, d.byDefault); err != nil {
+			return none, usagef("%w", err)
 		}
 	}
-	if err := table.add("in all", "", "", "", "", fmt.Sprintf("%.2f", e.USDPerMillionRuns), fmt.Sprintf("%.2f", e.USDPerMonth)); err != nil {
-		return err
+	if o.maxRun != 0 && o.maxRun < o.runTime {
+		return none, usagef("--max-run-time %v: must be at least the run time, %v", o.maxRun, o.runTime)
 	}
-	if err := table.flush(); err != nil {
-		return err
+	if err := job.Check(); err != nil {
+		return none, usagef("%w", err)
 	}
-	_, err := fmt.Fprintf(out, "\n%.0f runs and %.0f skips a month; a run makes %d state transitions and %d requests to DynamoDB, a skip %d.\n"+
-		"Prices of %s in %s, beyond the free tiers; Lambda times are assumed. A million runs elsewhere:\n",
-		e.RunsPerMonth, e.SkipsPerMonth, e.TransitionsPerRun, e.RequestsPerRun, e.RequestsPerSkip, e.PricesOf, e.Region)
-	for _, a := range e.Alternatives {
-		if err == nil {
-			_, err = fmt.Fprintf(out, "  $%.2f  %s: %s\n", a.USDPerMillionRuns, a.Name, a.Note)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("write cost: %w", err)
-	}
-	return nil
-}
-
-// units writes a count or a price with three significant figures; none is empty.
-func units(n float64) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.FormatFloat(n, 'g', 3, 64)
+	return job, nil
 }

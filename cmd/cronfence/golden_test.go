@@ -53,7 +53,7 @@ func (w *town) transcript(width int, lines ...string) string {
 	var b strings.Builder
 	for _, line := range lines {
 		args := words(line)
-		if args[0] != "help" && args[0] != "next" && args[0] != "simulate" {
+		if args[0] != "help" && args[0] != "next" && args[0] != "simulate" && args[0] != "cost" {
 			args = append(args, "--dev", w.url)
 		}
 		code, out, errOut := command(w.t, args...)
@@ -77,7 +77,9 @@ var seeing = []string{
 	"why cleanup 2026-09-07T02:01:00Z", "why cleanup 2026-09-07T01:57:00Z", "logs cleanup", "doctor", "report",
 	"release cleanup --reason hangs --dry-run", "run cleanup --dry-run",
 	"next --schedule 'cron(0 2 * * ? *)' --timezone Europe/Berlin --after 2026-10-23T00:00:00Z --count 4",
-	"simulate --schedule 'rate(1 minute)' --run-time 170s --for 6h --start 2026-09-07T00:00:00Z", "help backfill", "help",
+	"simulate --schedule 'rate(1 minute)' --run-time 170s --for 6h --start 2026-09-07T00:00:00Z",
+	"cost --schedule 'rate(15 minutes)' --run-time 40s --max-run-time 45s", "cost --schedule 'rate(1 minute)' --run-time 3m --target chain",
+	"help backfill", "help",
 }
 
 func TestHumanOutput(t *testing.T) {

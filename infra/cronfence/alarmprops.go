@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"time"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 const maxRatio = 1000
@@ -46,8 +48,8 @@ func (j *Job) added(id, kind string, props *AlarmProps) AlarmProps {
 	whole := p.Threshold == math.Trunc(p.Threshold)
 	switch kind {
 	case kindOverdue:
-		if !whole || p.Threshold < 0 || p.Threshold > maxDuration.Seconds() {
-			bad.addf("alarm %q: threshold %v: must be whole seconds, 0 to %v", id, p.Threshold, maxDuration.Seconds())
+		if !whole || p.Threshold < 0 || p.Threshold > schema.MaxDuration.Seconds() {
+			bad.addf("alarm %q: threshold %v: must be whole seconds, 0 to %v", id, p.Threshold, schema.MaxDuration.Seconds())
 		}
 	case kindRatio:
 		if !isRatio(p.Threshold) {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // chainFacts is what a chain's own text tells.
@@ -57,7 +59,6 @@ func (f *chainFacts) add(g chainGraph) (events int64) {
 }
 
 const (
-	eventsPerTask  = 6 // entered, scheduled, started, submitted, ended, exited
 	eventsPerRetry = 4
 	eventsPerState = 4 // of any other, more than most have
 	defaultRetries = 3 // of a Retry that says none
@@ -70,7 +71,7 @@ func (f *chainFacts) eventsOf(s chainState) int64 {
 		if r.MaxAttempts != nil {
 			n = *r.MaxAttempts
 		}
-		attempts = min(attempts+n, historyLimit) // far more than a sum could overflow
+		attempts = min(attempts+n, schema.HistoryLimit) // far more than a sum could overflow
 	}
 	var inner int64
 	for _, b := range s.Branches {
@@ -88,7 +89,7 @@ func (f *chainFacts) eventsOf(s chainState) int64 {
 		}
 	}
 	if s.Type == "Task" {
-		return eventsPerTask + eventsPerRetry*(attempts-1)
+		return schema.EventsPerTask + eventsPerRetry*(attempts-1)
 	}
 	return eventsPerState + attempts*inner + eventsPerRetry*(attempts-1)
 }

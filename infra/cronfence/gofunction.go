@@ -13,6 +13,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // Architectures of functions.
@@ -74,8 +76,8 @@ func (p *GoFunctionProps) check() problems {
 	if p.Package == "" || strings.HasPrefix(p.Package, ".") || strings.HasPrefix(p.Package, "/") {
 		bad.addf("package %q: must be an import path, such as \"example.com/app/jobs/cleanup\"", p.Package)
 	}
-	if p.Timeout < time.Second || p.Timeout > maxFunctionTimeout || p.Timeout%time.Second != 0 {
-		bad.addf("timeout %v: must be whole seconds, 1s to %v", p.Timeout, maxFunctionTimeout)
+	if p.Timeout < time.Second || p.Timeout > schema.MaxFunctionTimeout || p.Timeout%time.Second != 0 {
+		bad.addf("timeout %v: must be whole seconds, 1s to %v", p.Timeout, schema.MaxFunctionTimeout)
 	}
 	if p.MemoryMB != 0 && (p.MemoryMB < 128 || p.MemoryMB > 10240) {
 		bad.addf("memory %d MB: must be 128 to 10240, or 0 for %d", p.MemoryMB, functionMemoryMB)

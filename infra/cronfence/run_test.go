@@ -226,27 +226,45 @@ func TestEveryEndOfAChainIsSettledAsWhatItWas(t *testing.T) {
 
 // Every state entered is a transition that is paid for.
 func TestEveryShapeEntersAsFewStatesAsItCan(t *testing.T) {
-	const chainsOwn = 4 // its choice, call, pause and end
+	const chainsOwn = 4 // its choice, call, pause and end; the pause lasts 20 s
+	const short, long = 40 * time.Second, time.Hour
+	held := map[string]bool{}
 	for _, c := range []struct {
 		machine string
 		takes   time.Duration // the task
-		own     int
 		job     cost.Job
 	}{
-		{"without-beats", 20 * time.Second, 0, cost.Job{}},
-		{"with-beats", 20 * time.Second, 0, cost.Job{MaxRunTime: time.Hour}},
-		{"with-beats", 70 * time.Second, 0, cost.Job{MaxRunTime: time.Hour, RunTime: 70 * time.Second}},
-		{"container", 70 * time.Second, 0, cost.Job{MaxRunTime: time.Hour, RunTime: 70 * time.Second}},
-		{"chain-without-beats", 5 * time.Second, chainsOwn, cost.Job{Chain: true}},
-		{"chain-with-beats", 5 * time.Second, chainsOwn, cost.Job{Chain: true, MaxRunTime: time.Hour}},
-		{"chain-with-beats", 50 * time.Second, chainsOwn, cost.Job{Chain: true, MaxRunTime: time.Hour, RunTime: 70 * time.Second}},
+		{"without-beats", 20 * time.Second, cost.Job{Target: cost.Lambda, MaxRunTime: short}},
+		{"token-without-beats", 20 * time.Second, cost.Job{Target: cost.TaskToken, MaxRunTime: short}},
+		{"container-without-beats", 20 * time.Second, cost.Job{Target: cost.ECS, MaxRunTime: short}},
+		{"chain-without-beats", 5 * time.Second, cost.Job{Target: cost.Chain, ChainStates: chainsOwn, MaxRunTime: short}},
+		{"with-beats", 20 * time.Second, cost.Job{Target: cost.Lambda, MaxRunTime: long}},
+		{"with-beats", 70 * time.Second, cost.Job{Target: cost.Lambda, MaxRunTime: long}},
+		{"token", 50 * time.Second, cost.Job{Target: cost.TaskToken, MaxRunTime: long}},
+		{"container", 70 * time.Second, cost.Job{Target: cost.ECS, MaxRunTime: long}},
+		{"batch", 70 * time.Second, cost.Job{Target: cost.Batch, MaxRunTime: long}},
+		{"glue", 70 * time.Second, cost.Job{Target: cost.Glue, MaxRunTime: long}},
+		{"nested", 70 * time.Second, cost.Job{Target: cost.StateMachine, MaxRunTime: long}},
+		{"chain-with-beats", 5 * time.Second, cost.Job{Target: cost.Chain, ChainStates: chainsOwn, MaxRunTime: long}},
+		{"chain-with-beats", 50 * time.Second, cost.Job{Target: cost.Chain, ChainStates: chainsOwn, MaxRunTime: long}},
 	} {
+		held[c.machine] = true
 		f := &functions{answers: map[string]answer{"Run": {takes: c.takes}, "Call": {takes: c.takes}}, calls: map[string]int{}}
-		if status, _ := execute(t, c.machine, f); status != "" {
+		status, took := execute(t, c.machine, f)
+		if status != "" {
 			t.Errorf("%s ends %s", c.machine, status)
 		}
-		if got, want := len(f.entered)-c.own, c.job.TransitionsPerRun(); got != want {
+		c.job.RunTime = took
+		if got, want := len(f.entered), c.job.TransitionsPerRun(); got != want {
 			t.Errorf("%s, a task of %v: %d transitions, want %d: %v", c.machine, c.takes, got, want, f.entered)
+		}
+		if got, want := 2+f.calls["Cronfence Heartbeat"], c.job.RequestsPerRun(); got != want {
+			t.Errorf("%s, a task of %v: %d requests, want %d", c.machine, c.takes, got, want)
+		}
+	}
+	for _, golden := range must(filepath.Glob(filepath.Join("testdata", "*.asl.json"))) {
+		if shape := strings.TrimSuffix(filepath.Base(golden), ".asl.json"); !held[shape] {
+			t.Errorf("%s: no transitions are stated for it", shape)
 		}
 	}
 }

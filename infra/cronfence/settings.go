@@ -102,11 +102,8 @@ func (p *JobProps) times(target targetFacts, bad *problems) times {
 	t.beats = p.Overlap != policy.Allow && !schema.FitsWithoutBeats(t.maxRun, t.lease)
 	if !t.beats {
 		t.renewal = 0
-	} else if least := schema.MinLease(t.renewal); t.lease < least {
-		bad.addf("lease %v: must be at least %v with a renewal of %v, or %v to do without beats", t.lease, least, t.renewal, schema.StartAllowance+t.maxRun)
-		return t
 	}
-	bad.add(checkHistory(t.maxRun, t.lease, t.renewal, target.events))
+	bad.add(schema.CheckTimes(t.maxRun, t.lease, t.renewal, target.events))
 	return t
 }
 
@@ -120,15 +117,11 @@ func (p *JobProps) checkStart(deadline time.Duration, bad *problems) {
 	}
 }
 
-const maxDuration = 365 * day // the longest a Standard execution can take
-
 func orDefault(name string, got, byDefault time.Duration, bad *problems) time.Duration {
 	if got == 0 {
 		return byDefault
 	}
-	if got < 0 || got%time.Second != 0 || got > maxDuration {
-		bad.addf("%s %v: must be whole seconds, up to %v, or 0 for %v", name, got, maxDuration, byDefault)
-	}
+	bad.add(schema.CheckDuration(name, got, byDefault))
 	return got
 }
 
@@ -152,7 +145,7 @@ func (p *JobProps) spec(name string, t times, o options) schema.Spec {
 		LeaseSeconds:          wholeSeconds(t.lease),
 		RenewalSeconds:        wholeSeconds(t.renewal),
 		MaxRunSeconds:         wholeSeconds(t.maxRun),
-		MachineTimeoutSeconds: wholeSeconds(machineTimeout(t.maxRun, t.lease, t.renewal)),
+		MachineTimeoutSeconds: wholeSeconds(schema.MachineTimeout(t.maxRun, t.lease, t.renewal)),
 		StartDeadlineSeconds:  wholeSeconds(t.startDeadline),
 		GraceSeconds:          wholeSeconds(o.grace),
 		RetrySeconds:          wholeSeconds(o.retryWindow),

@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // Target is the work of a job: one of [LambdaTarget], [ECSTarget], [BatchTarget],
@@ -60,7 +62,7 @@ const stopAllowance = 30 * time.Second
 
 // lambdaLimit is the longest that any function works: what a chain's or another machine's
 // work may take to end when nothing else is known.
-const lambdaLimit = maxFunctionTimeout
+const lambdaLimit = schema.MaxFunctionTimeout
 
 // managedRule allows the rule through which Step Functions learns how a task of another
 // service ended.

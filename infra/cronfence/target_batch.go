@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsbatch"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // BatchTargetProps are the props of a [BatchTarget].
@@ -40,7 +42,7 @@ const (
 
 func (t batchTarget) facts(constructs.Construct) targetFacts {
 	f := targetFacts{
-		doubtful: true, drain: batchStopTimeout + stopAllowance, events: syncEvents,
+		doubtful: true, drain: batchStopTimeout + stopAllowance, events: schema.SyncEvents,
 		maxPayload: maxBatchPayload, carrier: "Batch's overrides",
 	}
 	switch t.JobDefinition.(type) {

@@ -52,11 +52,10 @@ const (
 	// maxOverrides is what ECS takes of overrides, less what surrounds the payload there:
 	// names of table, job and run.
 	maxOverrides = 6 * 1024
-	syncEvents   = 3 // of a task that waits for another service, and of the state before it
 )
 
 func (t ecsTarget) facts(scope constructs.Construct) targetFacts {
-	f := targetFacts{doubtful: true, events: syncEvents, maxPayload: maxOverrides, carrier: "ECS's overrides"}
+	f := targetFacts{doubtful: true, events: schema.SyncEvents, maxPayload: maxOverrides, carrier: "ECS's overrides"}
 	if t.Cluster == nil {
 		f.bad.addf("target: no cluster given: must be the one to run the ECS task in")
 	}

@@ -26,7 +26,7 @@ const (
 
 func (t glueTarget) facts(constructs.Construct) targetFacts {
 	f := targetFacts{
-		doubtful: true, drain: glueStopTime, events: syncEvents, maxPayload: maxGluePayload, carrier: "Glue's arguments",
+		doubtful: true, drain: glueStopTime, events: schema.SyncEvents, maxPayload: maxGluePayload, carrier: "Glue's arguments",
 	}
 	if t.job == "" {
 		f.bad.addf("target: no Glue job given: must be the name of one")

@@ -6,13 +6,13 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/constructs-go/constructs/v10"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 const (
 	// defaultFunctionTimeout is Lambda's own, for functions that name none.
 	defaultFunctionTimeout = 3 * time.Second
-	// maxFunctionTimeout is Lambda's limit: how long a function of unknown timeout may work.
-	maxFunctionTimeout = 15 * time.Minute
 	// throttled is the one error which proves that a function was never started.
 	throttled = "Lambda.TooManyRequestsException"
 )
@@ -62,8 +62,8 @@ func functionTimeout(fn awslambda.IFunction) (timeout time.Duration, known bool)
 		case interface{ Lambda() awslambda.IFunction }:
 			fn = f.Lambda()
 		default:
-			return maxFunctionTimeout, false
+			return schema.MaxFunctionTimeout, false
 		}
 	}
-	return maxFunctionTimeout, false
+	return schema.MaxFunctionTimeout, false
 }

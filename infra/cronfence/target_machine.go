@@ -7,6 +7,8 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsstepfunctions"
 	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
+
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // StateMachineTargetProps are the props of a [StateMachineTarget].
@@ -37,7 +39,7 @@ type machineTarget struct {
 }
 
 func (t machineTarget) facts(constructs.Construct) targetFacts {
-	f := targetFacts{doubtful: true, events: syncEvents}
+	f := targetFacts{doubtful: true, events: schema.SyncEvents}
 	f.drainOf("a state machine", t.drain)
 	if m, ok := t.machine.(awsstepfunctions.StateMachine); ok && m.StateMachineType() == awsstepfunctions.StateMachineType_EXPRESS {
 		f.bad.addf("target: state machine %q of type EXPRESS: must be STANDARD, which alone can be waited for", *t.machine.Node().Path())

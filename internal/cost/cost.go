@@ -3,50 +3,7 @@
 // times that Lambda bills are assumed.
 package cost
 
-import (
-	"time"
-
-	"github.com/cronfence/cronfence/pkg/guard/schema"
-)
-
-// Job is what costs depend on.
-type Job struct {
-	TicksPerMonth float64
-	RunTime       time.Duration // of a run
-	MaxRunTime    time.Duration // the job's own bound; it decides on the shape of the machine
-	SkipShare     float64       // of the ticks: 0 to 1
-	Chain         bool          // the work is a chain of the user's, whose own states are not counted
-}
-
-// Beats is how many beats a run sends, and whether its machine has a heartbeat at all.
-func (j Job) Beats() (n int, beats bool) {
-	if schema.FitsWithoutBeats(j.MaxRunTime, schema.DefaultLease) {
-		return 0, false
-	}
-	return int(j.RunTime / schema.DefaultRenewal), true
-}
-
-// TransitionsPerRun counts the states that a run enters: the work and its settling; with a
-// heartbeat also the Parallel around them, the first wait and the end of the job's branch, and
-// two a beat. A chain has the same five around it, with a clock where it needs no heartbeat, and
-// its own states come on top.
-func (j Job) TransitionsPerRun() int {
-	beats, withBeats := j.Beats()
-	n := 2
-	if withBeats || j.Chain {
-		n = 5 + 2*beats
-	}
-	return n
-}
-
-// RequestsPerRun counts the requests to the table: a claim, a settling, one a beat.
-func (j Job) RequestsPerRun() int {
-	beats, _ := j.Beats()
-	return 2 + beats
-}
-
-// RequestsPerSkip counts those of a skipped tick: the blind claim that is refused, and the skip.
-const RequestsPerSkip = 2
+import "time"
 
 // Line is one thing that is paid for.
 type Line struct {
@@ -66,41 +23,83 @@ type Line struct {
 
 // Estimate is what a job costs. Its JSON is what the command line writes.
 type Estimate struct {
+	Target            Target  `json:"target"`
+	Shape             string  `json:"shape"`
+	MaxRunTimeSeconds float64 `json:"maxRunTimeSeconds"`
+	ChainStates       int     `json:"chainStates"` // of the transitions, the user's own
+	BeatsPerRun       int     `json:"beatsPerRun"`
 	RunsPerMonth      float64 `json:"runsPerMonth"`
 	SkipsPerMonth     float64 `json:"skipsPerMonth"`
 	TransitionsPerRun int     `json:"transitionsPerRun"`
 	RequestsPerRun    int     `json:"requestsPerRun"`
 	RequestsPerSkip   int     `json:"requestsPerSkip"`
-	USDPerMillionRuns float64 `json:"usdPerMillionRuns"` // without the monthly units, and without skips
-	USDPerMonth       float64 `json:"usdPerMonth"`
-	Lines             []Line  `json:"lines"`
-	// Alternatives are what others ask for the same runs.
+	// USDPerMillionRuns and USDPerMillionSkips are of these alone, without monthly units.
+	USDPerMillionRuns  float64 `json:"usdPerMillionRuns"`
+	USDPerMillionSkips float64 `json:"usdPerMillionSkips"`
+	// USDPerMonth is all that the job costs: its runs, its skips and USDPerMonthWatching, which is
+	// its metrics, alarms and the sentinel's look.
+	USDPerMonth         float64 `json:"usdPerMonth"`
+	USDPerMonthWatching float64 `json:"usdPerMonthWatching"`
+	Lines               []Line  `json:"lines"`
+	// Scheduler is what comes on top, once for all jobs of a scheduler.
+	Scheduler SchedulerCost `json:"scheduler"`
+	// Alternatives are what others ask for the same ticks.
 	Alternatives []Alternative `json:"alternatives"`
+	Notes        []string      `json:"notes"` // what to know about these figures
 	PricesOf     string        `json:"pricesOf"`
 	Region       string        `json:"region"`
 }
 
 // Of estimates.
 func Of(j Job) Estimate {
-	beats, _ := j.Beats()
+	if j.Target == "" {
+		j.Target = Lambda
+	}
 	e := Estimate{
+		Target:            j.Target,
+		Shape:             j.Shape(),
+		MaxRunTimeSeconds: j.MaxRunTime.Seconds(),
+		ChainStates:       j.ChainStates,
+		BeatsPerRun:       j.Beats(),
+		RunsPerMonth:      j.TicksPerMonth * (1 - j.SkipShare),
 		SkipsPerMonth:     j.TicksPerMonth * j.SkipShare,
 		TransitionsPerRun: j.TransitionsPerRun(),
 		RequestsPerRun:    j.RequestsPerRun(),
 		RequestsPerSkip:   RequestsPerSkip,
-		Alternatives:      alternatives(j),
+		Scheduler:         Scheduler(),
+		Notes:             []string{},
 		PricesOf:          PricesOf,
 		Region:            Region,
 	}
-	e.RunsPerMonth = j.TicksPerMonth - e.SkipsPerMonth
-	b := float64(beats)
-	for _, l := range []Line{
+	for _, l := range jobLines(j, e) {
+		l.USDPerMillionRuns = l.PerRun * 1e6 * l.UnitPriceUSD
+		l.USDPerMonth = (l.PerRun*e.RunsPerMonth + l.PerSkip*e.SkipsPerMonth + l.PerMonth) * l.UnitPriceUSD
+		e.USDPerMillionRuns += l.USDPerMillionRuns
+		e.USDPerMillionSkips += l.PerSkip * 1e6 * l.UnitPriceUSD
+		e.USDPerMonth += l.USDPerMonth
+		e.USDPerMonthWatching += l.PerMonth * l.UnitPriceUSD
+		e.Lines = append(e.Lines, l)
+	}
+	e.Alternatives = alternatives(j, e)
+	if j.Target == Chain && j.ChainStates == 0 {
+		e.Notes = append(e.Notes, "The chain's own states are not counted: each that a run enters is a transition more.")
+	}
+	return e
+}
+
+// jobLines are the things that are paid for, in units.
+func jobLines(j Job, e Estimate) []Line {
+	b := float64(e.BeatsPerRun)
+	logsOfRun := gb(DispatchLog + deliveryLog + SettleLog + 3*platformLog + b*(BeatLog+platformLog))
+	logsOfSkip := gb(SkipLog + deliveryLog + platformLog)
+	logsOfMonth := gb(SweepLog * sweepsPerMonth)
+	return []Line{
 		{Item: "EventBridge Scheduler invocations", PerRun: 1, PerSkip: 1, UnitPriceUSD: schedulerInvocation},
 		// The dispatcher; the settler, and once more for the execution's status event.
 		{Item: "Lambda requests", PerRun: 3 + b, PerSkip: 1, UnitPriceUSD: lambdaRequest},
 		{
 			Item:   "Lambda GB-seconds",
-			PerRun: functionGB * (dispatchTime + settleTime + statusTime + time.Duration(beats)*beatTime).Seconds(), PerSkip: functionGB * skipTime.Seconds(),
+			PerRun: functionGB * ((dispatchTime + settleTime + statusTime).Seconds() + b*beatTime.Seconds()), PerSkip: functionGB * skipTime.Seconds(),
 			UnitPriceUSD: lambdaGBSecond,
 		},
 		// Two transactions of two items, each under 1 KB: two units an item. A beat is one plain
@@ -109,22 +108,14 @@ func Of(j Job) Estimate {
 		{Item: "DynamoDB read units", PerMonth: sweepsPerMonth, UnitPriceUSD: dynamoReadUnit}, // the sentinel's look
 		{Item: "DynamoDB storage, GB-months", PerRun: rowGBMonths, PerSkip: rowGBMonths, UnitPriceUSD: dynamoGBMonth},
 		{Item: "Step Functions transitions", PerRun: float64(e.TransitionsPerRun), UnitPriceUSD: transition},
+		{Item: "CloudWatch Logs, GB", PerRun: logsOfRun, PerSkip: logsOfSkip, PerMonth: logsOfMonth, UnitPriceUSD: logGB},
 		{
-			Item:    "CloudWatch Logs, GB",
-			PerRun:  gb(DispatchLog + deliveryLog + SettleLog + 3*platformLog + b*(BeatLog+platformLog)),
-			PerSkip: gb(SkipLog + deliveryLog + platformLog), PerMonth: gb(SweepLog * sweepsPerMonth),
-			UnitPriceUSD: logGB,
+			Item: "CloudWatch Logs stored, GB-months", PerRun: stored(logsOfRun), PerSkip: stored(logsOfSkip), PerMonth: stored(logsOfMonth),
+			UnitPriceUSD: logGBMonth,
 		},
 		{Item: "CloudWatch custom metrics", PerMonth: metricMonths(e, j.RunTime), UnitPriceUSD: customMetric},
 		{Item: "CloudWatch alarms", PerMonth: AlarmsPerJob, UnitPriceUSD: alarm},
-	} {
-		l.USDPerMillionRuns = l.PerRun * 1e6 * l.UnitPriceUSD
-		l.USDPerMonth = (l.PerRun*e.RunsPerMonth + l.PerSkip*e.SkipsPerMonth + l.PerMonth) * l.UnitPriceUSD
-		e.USDPerMillionRuns += l.USDPerMillionRuns
-		e.USDPerMonth += l.USDPerMonth
-		e.Lines = append(e.Lines, l)
 	}
-	return e
 }
 
 // metricMonths is how many metrics a job's come to that are charged for the hours in which they
@@ -139,3 +130,6 @@ func metricMonths(e Estimate, runTime time.Duration) float64 {
 }
 
 func gb(bytes float64) float64 { return bytes / (1 << 30) }
+
+// stored is how many GB-months logs come to that are kept for as long as the functions keep them.
+func stored(gb float64) float64 { return gb * logCompressed * monthsKept }

@@ -11,29 +11,7 @@ import (
 	"github.com/cronfence/cronfence/internal/localcloud"
 	"github.com/cronfence/cronfence/internal/localcloud/example"
 	"github.com/cronfence/cronfence/internal/testworld"
-	"github.com/cronfence/cronfence/pkg/schedule"
 )
-
-func TestMachinesShapeAndRunTimeDecideOnTransitions(t *testing.T) {
-	for name, c := range map[string]struct {
-		run, maxRun time.Duration
-		chain       bool
-		transitions int
-		requests    int
-	}{
-		"short":               {20 * time.Second, 45 * time.Second, false, 2, 2},
-		"short chain":         {20 * time.Second, 45 * time.Second, true, 5, 2},
-		"long, before a beat": {20 * time.Second, time.Hour, false, 5, 2},
-		"long, two beats":     {70 * time.Second, time.Hour, false, 9, 4},
-		"long chain":          {70 * time.Second, time.Hour, true, 9, 4},
-	} {
-		e := cost.Of(cost.Job{TicksPerMonth: 1000, RunTime: c.run, MaxRunTime: c.maxRun, Chain: c.chain})
-		if e.TransitionsPerRun != c.transitions || e.RequestsPerRun != c.requests || e.RequestsPerSkip != 2 {
-			t.Errorf("%s: %d transitions, %d requests, %d a skip; want %d, %d, 2", name,
-				e.TransitionsPerRun, e.RequestsPerRun, e.RequestsPerSkip, c.transitions, c.requests)
-		}
-	}
-}
 
 func TestSumsAreThoseOfTheLines(t *testing.T) {
 	j := cost.Job{TicksPerMonth: 43_830, RunTime: 170 * time.Second, MaxRunTime: time.Hour, SkipShare: 2.0 / 3}
@@ -49,6 +27,10 @@ func TestSumsAreThoseOfTheLines(t *testing.T) {
 	}
 	if math.Abs(million-e.USDPerMillionRuns) > 1e-6 || math.Abs(month-e.USDPerMonth) > 1e-9 {
 		t.Errorf("%v and %v are not the sums %v and %v", e.USDPerMillionRuns, e.USDPerMonth, million, month)
+	}
+	sum := (e.USDPerMillionRuns*e.RunsPerMonth+e.USDPerMillionSkips*e.SkipsPerMonth)/1e6 + e.USDPerMonthWatching
+	if math.Abs(sum-e.USDPerMonth) > 1e-9 {
+		t.Errorf("runs, skips and watching are %v a month, want %v", sum, e.USDPerMonth)
 	}
 	if math.Abs(e.RunsPerMonth+e.SkipsPerMonth-j.TicksPerMonth) > 1e-6 || math.Abs(e.RunsPerMonth-14_610) > 1e-6 {
 		t.Errorf("%v runs and %v skips of %v ticks", e.RunsPerMonth, e.SkipsPerMonth, j.TicksPerMonth)
@@ -73,34 +55,6 @@ func TestMetricsAreChargedForTheirHours(t *testing.T) {
 			if l.Item == "CloudWatch custom metrics" && math.Abs(l.PerMonth-c.want) > 1e-9 {
 				t.Errorf("%s: %v metrics, want %v", name, l.PerMonth, c.want)
 			}
-		}
-	}
-}
-
-func TestTicksAndSkipsComeFromTheSchedule(t *testing.T) {
-	from := time.Date(2026, 9, 7, 0, 0, 0, 0, time.UTC)
-	for _, c := range []struct {
-		expression string
-		run        time.Duration
-		month      float64
-		share      float64
-	}{
-		{"rate(1 minute)", 3 * time.Minute, 43_800, 2.0 / 3},
-		{"rate(1 minute)", time.Minute, 43_800, 0},
-		{"rate(1 minute)", time.Minute + time.Second, 43_800, 0.5},
-		{"cron(0 2 * * ? *)", time.Hour, 365.0 / 12, 0},
-		{"cron(0/15 9-10 * * ? *)", 40 * time.Minute, 8 * 365.0 / 12, 5.0 / 8}, // the night between
-		{"at(2026-09-08T00:00:00)", time.Hour, 1.0 / 12, 0},
-	} {
-		s, err := schedule.Parse(c.expression)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := cost.TicksPerMonth(s, from); math.Abs(got-c.month) > 0.01 {
-			t.Errorf("%s: %v ticks a month, want %v", c.expression, got, c.month)
-		}
-		if got := cost.SkipShare(s, from, c.run); math.Abs(got-c.share) > 0.001 {
-			t.Errorf("%s, runs of %v: share %v, want %v", c.expression, c.run, got, c.share)
 		}
 	}
 }

@@ -9,34 +9,35 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/internal/cost"
-	"github.com/cronfence/cronfence/pkg/schedule"
 )
 
 var update = flag.Bool("update", false, "write the tables of docs/cost.md anew")
 
 const page = "../../docs/cost.md"
 
-// examples are the three jobs of the page.
+// examples are the jobs of the page.
 var examples = []struct {
 	name, expression string
+	target           cost.Target
 	run, maxRun      time.Duration
 }{
-	{"every minute, 20 s", "rate(1 minute)", 20 * time.Second, 45 * time.Second},
-	{"every 15 minutes, 10 min", "rate(15 minutes)", 10 * time.Minute, time.Hour},
-	{"nightly, 1 h", "cron(0 2 * * ? *)", time.Hour, 2 * time.Hour},
+	{"every minute, 20 s", "rate(1 minute)", cost.Lambda, 20 * time.Second, 45 * time.Second},
+	{"every minute, 170 s", "rate(1 minute)", cost.Lambda, 170 * time.Second, 15 * time.Minute},
+	{"every 15 minutes, 10 min", "rate(15 minutes)", cost.Lambda, 10 * time.Minute, 15 * time.Minute},
+	{"nightly, 1 h, a container", "cron(0 2 * * ? *)", cost.ECS, time.Hour, 2 * time.Hour},
 }
 
 func estimates(t *testing.T) (all []cost.Estimate) {
 	t.Helper()
-	from := time.Date(2026, 9, 7, 0, 0, 0, 0, time.UTC)
 	for _, e := range examples {
-		s, err := schedule.Parse(e.expression)
-		if err != nil {
+		s := parsed(t, e.expression)
+		j := cost.Job{
+			TicksPerMonth: cost.PaceOf(s, monday).PerMonth, Target: e.target, RunTime: e.run, MaxRunTime: e.maxRun, SkipShare: cost.SkipShare(s, monday, e.run),
+		}
+		if err := j.Check(); err != nil {
 			t.Fatal(err)
 		}
-		all = append(all, cost.Of(cost.Job{
-			TicksPerMonth: cost.TicksPerMonth(s, from), RunTime: e.run, MaxRunTime: e.maxRun, SkipShare: cost.SkipShare(s, from, e.run),
-		}))
+		all = append(all, cost.Of(j))
 	}
 	return all
 }
@@ -44,11 +45,12 @@ func estimates(t *testing.T) (all []cost.Estimate) {
 // jobsTable has a column a job: its counts, its lines, its sums.
 func jobsTable(t *testing.T) string {
 	all := estimates(t)
-	rows := [][]string{{"USD a month"}, {"---"}, {"runs a month"}, {"transitions a run"}, {"requests to DynamoDB a run"}}
+	rows := [][]string{{"USD a month"}, {"---"}, {"runs a month"}, {"skips a month"}, {"transitions a run"}, {"requests to DynamoDB a run"}}
 	for i, e := range all {
 		rows[0], rows[1] = append(rows[0], examples[i].name), append(rows[1], "---")
 		rows[2] = append(rows[2], fmt.Sprintf("%.0f", e.RunsPerMonth))
-		rows[3], rows[4] = append(rows[3], fmt.Sprint(e.TransitionsPerRun)), append(rows[4], fmt.Sprint(e.RequestsPerRun))
+		rows[3] = append(rows[3], fmt.Sprintf("%.0f", e.SkipsPerMonth))
+		rows[4], rows[5] = append(rows[4], fmt.Sprint(e.TransitionsPerRun)), append(rows[5], fmt.Sprint(e.RequestsPerRun))
 	}
 	for n, l := range all[0].Lines {
 		row := []string{l.Item}
@@ -57,33 +59,36 @@ func jobsTable(t *testing.T) string {
 		}
 		rows = append(rows, row)
 	}
-	sum, million := []string{"**in all, a month**"}, []string{"**a million runs**, without what comes a month"}
+	sum, million, skips := []string{"**in all, a month**"}, []string{"a million runs alone"}, []string{"a million skips alone"}
 	for _, e := range all {
-		sum, million = append(sum, fmt.Sprintf("%.2f", e.USDPerMonth)), append(million, fmt.Sprintf("%.2f", e.USDPerMillionRuns))
+		sum = append(sum, fmt.Sprintf("%.2f", e.USDPerMonth))
+		million, skips = append(million, fmt.Sprintf("%.2f", e.USDPerMillionRuns)), append(skips, fmt.Sprintf("%.2f", e.USDPerMillionSkips))
 	}
-	return lines(append(rows, sum, million))
+	return lines(append(rows, sum, million, skips))
 }
 
 func schedulerTable(*testing.T) string {
-	all, sum := cost.Scheduler()
+	c := cost.Scheduler()
 	rows := [][]string{{"of a scheduler, a month", "units", "USD"}, {"---", "---", "---"}}
-	for _, l := range all {
+	for _, l := range c.Lines {
 		rows = append(rows, []string{l.Item, units(l.PerMonth), fmt.Sprintf("%.3f", l.USDPerMonth)})
 	}
-	return lines(append(rows, []string{"**in all**", "", fmt.Sprintf("%.2f", sum)}))
+	return lines(append(rows, []string{"**in all**", "", fmt.Sprintf("%.2f", c.USDPerMonth)}))
 }
 
+// otherWaysTable has for each job a month of its ticks, and in brackets a million of its runs.
 func otherWaysTable(t *testing.T) string {
 	all := estimates(t)
-	rows := [][]string{{"USD, a million runs"}, {"---"}, {"Cronfence"}}
+	rows := [][]string{{"USD a month (a million runs)"}, {"---"}, {"Cronfence"}, {"its metrics, alarms, sentinel's look"}}
 	for i, e := range all {
 		rows[0], rows[1] = append(rows[0], examples[i].name), append(rows[1], "---")
-		rows[2] = append(rows[2], fmt.Sprintf("%.2f", e.USDPerMillionRuns))
+		rows[2] = append(rows[2], fmt.Sprintf("%.2f (%.2f)", e.USDPerMonth-e.USDPerMonthWatching, e.USDPerMillionRuns))
+		rows[3] = append(rows[3], fmt.Sprintf("%.2f", e.USDPerMonthWatching))
 	}
 	for n, a := range all[0].Alternatives {
 		row := []string{a.Name}
 		for _, e := range all {
-			row = append(row, fmt.Sprintf("%.2f", e.Alternatives[n].USDPerMillionRuns))
+			row = append(row, fmt.Sprintf("%.2f (%.2f)", e.Alternatives[n].USDPerMonth, e.Alternatives[n].USDPerMillionRuns))
 		}
 		rows = append(rows, row)
 	}

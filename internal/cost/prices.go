@@ -7,6 +7,7 @@ import (
 )
 
 // PricesOf and Region say which prices these are: public, on demand, beyond the free tiers.
+// docs/cost.md names the page of each.
 const (
 	PricesOf = "2026-11"
 	Region   = "us-east-1"
@@ -22,6 +23,7 @@ const (
 	dynamoGBMonth       = 0.25 + 0.20 // storage, and point-in-time recovery
 	transition          = 25e-6
 	logGB               = 0.50
+	logGBMonth          = 0.03
 	customMetric        = 0.30
 	alarm               = 0.10
 )
@@ -57,8 +59,11 @@ const (
 // sweepsPerMonth is how often the sentinel looks at every guard.
 const sweepsPerMonth = daysPerMonth * float64(24*time.Hour/schema.Sweep)
 
-// daysPerMonth is the twelfth of a year.
-const daysPerMonth = 30.4375
+// monthsKept is how long rows of the ledger and, by default, logs are kept.
+const monthsKept = float64(schema.Retention/(24*time.Hour)) / daysPerMonth
 
-// rowGBMonths is a row of the ledger for the 90 days that it is kept.
-const rowGBMonths = 450.0 / (1 << 30) * 90 / daysPerMonth
+// rowGBMonths is a row of the ledger for as long as it is kept.
+const rowGBMonths = 450.0 / (1 << 30) * monthsKept
+
+// logCompressed is what is left of a log's bytes in storage, as AWS's own calculator assumes.
+const logCompressed = 0.15

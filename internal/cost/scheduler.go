@@ -19,20 +19,33 @@ const AlarmsPerScheduler = 4
 // no points costs nothing.
 const secondMetrics = 1
 
-// Scheduler estimates what a scheduler costs a month however few jobs it has.
-func Scheduler() (lines []Line, usdPerMonth float64) {
+// SchedulerCost is what a scheduler costs a month however few jobs it has.
+type SchedulerCost struct {
+	USDPerMonth float64 `json:"usdPerMonth"`
+	// USDPerMonthWithoutDashboard leaves out the dashboard, which is free among an account's
+	// first three.
+	USDPerMonthWithoutDashboard float64 `json:"usdPerMonthWithoutDashboard"`
+	Lines                       []Line  `json:"lines"`
+}
+
+// Scheduler estimates what a scheduler costs.
+func Scheduler() SchedulerCost {
+	var c SchedulerCost
+	logs := gb((sweepOwnLog + platformLog) * sweepsPerMonth)
 	for _, l := range []Line{
 		{Item: "EventBridge Scheduler invocations", PerMonth: sweepsPerMonth, UnitPriceUSD: schedulerInvocation},
 		{Item: "Lambda requests", PerMonth: sweepsPerMonth, UnitPriceUSD: lambdaRequest},
 		{Item: "Lambda GB-seconds", PerMonth: sweepsPerMonth * functionGB * sweepTime.Seconds(), UnitPriceUSD: lambdaGBSecond},
 		{Item: "DynamoDB read units", PerMonth: sweepsPerMonth * schedulerRead, UnitPriceUSD: dynamoReadUnit},
-		{Item: "CloudWatch Logs, GB", PerMonth: gb((sweepOwnLog + platformLog) * sweepsPerMonth), UnitPriceUSD: logGB},
+		{Item: "CloudWatch Logs, GB", PerMonth: logs, UnitPriceUSD: logGB},
+		{Item: "CloudWatch Logs stored, GB-months", PerMonth: stored(logs), UnitPriceUSD: logGBMonth},
 		{Item: "CloudWatch alarms", PerMonth: AlarmsPerScheduler + secondMetrics, UnitPriceUSD: alarm},
 		{Item: "CloudWatch dashboard", PerMonth: 1, UnitPriceUSD: dashboard},
 	} {
 		l.USDPerMonth = l.PerMonth * l.UnitPriceUSD
-		usdPerMonth += l.USDPerMonth
-		lines = append(lines, l)
+		c.USDPerMonth += l.USDPerMonth
+		c.Lines = append(c.Lines, l)
 	}
-	return lines, usdPerMonth
+	c.USDPerMonthWithoutDashboard = c.USDPerMonth - dashboard
+	return c
 }

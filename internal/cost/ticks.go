@@ -1,36 +1,100 @@
 package cost
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/schedule"
 )
 
-const year = 365 * 24 * time.Hour
+// month is the twelfth of an average year of 365.25 days; cycle is the time after which the
+// weekdays, and with them leap years, fall on the same dates again (until the year 2100, which
+// has no leap day).
+const (
+	month = 730*time.Hour + 30*time.Minute
+	cycle = 28 * 12 * month
+)
 
-// TicksPerMonth is the twelfth of the ticks that the schedule has in a year from an instant on.
-func TicksPerMonth(s schedule.Schedule, from time.Time) float64 {
-	return float64(s.Between(from, from.Add(year))) / 12
+const daysPerMonth = float64(month) / float64(24*time.Hour)
+
+// Pace is how often a schedule's ticks come.
+type Pace struct {
+	// PerMonth is the average of 28 years from the next tick on; of a schedule that ends in
+	// them, of the time until it does, which is taken for a month at least.
+	PerMonth float64
+	Next     time.Time // the next tick; zero when none is to come
+	Last     time.Time // the last tick of a schedule that ends
+	Left     int       // the ticks of a schedule that ends
 }
 
-// maxLooked bounds the ticks that SkipShare looks at.
-const maxLooked = 20_000
+// PaceOf counts from an instant on.
+func PaceOf(s schedule.Schedule, from time.Time) Pace {
+	next, ok := s.Next(from)
+	if !ok {
+		return Pace{}
+	}
+	end := next.Add(cycle)
+	p := Pace{Next: next}
+	n := s.Between(next.Add(-time.Second), end.Add(-time.Second))
+	if _, more := s.Next(end.Add(-time.Second)); more {
+		p.PerMonth = float64(n) / float64(cycle/month)
+		return p
+	}
+	p.Left = n
+	p.Last, _ = s.Prev(end)
+	p.PerMonth = float64(n)
+	if n > 1 { // each tick stands for the mean distance of two
+		lasts := float64(p.Last.Sub(p.Next)) / float64(month) * float64(n) / float64(n-1)
+		p.PerMonth /= max(1, lasts)
+	}
+	return p
+}
 
-// SkipShare is the share of the ticks that find the run of an earlier one at work, of at most
-// a year's from an instant on, if every run takes as long as that and policy Skip holds. An end
-// settles before a tick of the same instant.
+// Note says what a month's figures are of, where that is not plain: empty when it is.
+func (p Pace) Note(e Estimate) string {
+	next := p.Next.Format(time.RFC3339)
+	switch {
+	case p.Next.IsZero():
+		return "No tick is to come: the schedule is over. What is left a month is the watching, until the job is removed."
+	case p.Left == 1:
+		return fmt.Sprintf("One tick is to come, at %s, and none after it: the run costs %.2g USD. The figures a month are of the month with that run; "+
+			"after it the watching alone is paid, until the job is removed.", next, p.usd(e))
+	case p.Left > 1:
+		return fmt.Sprintf("The schedule ends: %d ticks are to come, from %s to %s, and cost %.3g USD. The figures a month are of that time; "+
+			"after it the watching alone is paid, until the job is removed.", p.Left, next, p.Last.Format(time.RFC3339), p.usd(e))
+	case p.PerMonth < 1:
+		return fmt.Sprintf("A tick comes every %.3g months on average, the next at %s: the figures a month have that fraction of a run.", 1/p.PerMonth, next)
+	}
+	return ""
+}
+
+// usd is what the ticks cost that are left.
+func (p Pace) usd(e Estimate) float64 {
+	return (e.USDPerMonth - e.USDPerMonthWatching) / p.PerMonth * float64(p.Left)
+}
+
+// maxLooked bounds the runs that SkipShare looks at: of runs that outgrow their interval, no
+// fewer than those of nearly four years.
+const maxLooked = 1_000_000
+
+// SkipShare is the share of the ticks that find the run of an earlier one at work, if every run
+// takes as long as that and policy Skip holds. An end settles before a tick of the same instant.
+// It plays the ticks of 28 years from an instant on, or of the first million runs if those end
+// sooner, and so is exact for every pattern that repeats within them: all but what the clock
+// changes of a zone shift within a day. It begins and ends with a run that starts.
 func SkipShare(s schedule.Schedule, from time.Time, runTime time.Duration) float64 {
-	ticks, skipped := 0, 0
-	var busyUntil time.Time
-	for at, ok := s.Next(from); ok && ticks < maxLooked && at.Before(from.Add(year)); at, ok = s.Next(at) {
-		if ticks++; at.Before(busyUntil) {
-			skipped++
-			continue
-		}
-		busyUntil = at.Add(runTime)
+	if runTime <= time.Minute { // no schedule is finer
+		return 0
+	}
+	at, ok := s.Next(from)
+	ticks, runs, end := 0, 0, at.Add(cycle)
+	for ; ok && at.Before(end) && runs < maxLooked; runs++ {
+		idle := at.Add(runTime - time.Nanosecond)
+		ticks += 1 + s.Between(at, idle)
+		at, ok = s.Next(idle)
 	}
 	if ticks == 0 {
 		return 0
 	}
-	return float64(skipped) / float64(ticks)
+	return 1 - float64(runs)/float64(ticks)
 }

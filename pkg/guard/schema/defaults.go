@@ -12,6 +12,10 @@ const (
 	SkewMargin = 10 * time.Second
 	// DefaultMaxRun bounds a run whose target names no bound of its own.
 	DefaultMaxRun = time.Hour
+	// MaxDuration is the longest that a Standard execution can take.
+	MaxDuration = 365 * 24 * time.Hour
+	// MaxFunctionTimeout is Lambda's limit: how long a function of unknown timeout may work.
+	MaxFunctionTimeout = 15 * time.Minute
 	// DefaultStartDeadline is how late a tick may still start.
 	DefaultStartDeadline = 15 * time.Minute
 	// DeliveryGrace is how much longer than its start deadline a tick is waited for before

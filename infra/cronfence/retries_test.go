@@ -1,46 +1,11 @@
 package cronfence
 
 import (
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
-
-func TestHistoryOfALongRunFits(t *testing.T) {
-	for _, c := range []struct {
-		maxRun, renewal time.Duration
-		fits            string // the renewal that the refusal names; empty when it fits
-	}{
-		{24 * time.Hour, time.Minute, ""},
-		{48 * time.Hour, time.Minute, "1m1s"},
-		{12 * time.Hour, 15 * time.Second, "16s"},
-		{15 * time.Minute, 30 * time.Second, ""},
-		{365 * day, 30 * time.Second, "3h4m10s"},
-	} {
-		lease := max(schema.DefaultLease, schema.MinLease(c.renewal))
-		err := checkHistory(c.maxRun, lease, c.renewal, 0)
-		if c.fits == "" {
-			if err != nil {
-				t.Errorf("%v with a beat every %v: %v", c.maxRun, c.renewal, err)
-			}
-			continue
-		}
-		if err == nil || !strings.Contains(err.Error(), "a renewal of "+c.fits+" or more") {
-			t.Errorf("%v with a beat every %v: %v: want a refusal that names %s", c.maxRun, c.renewal, err, c.fits)
-			continue
-		}
-		fits, _ := time.ParseDuration(c.fits)
-		if err := checkHistory(c.maxRun, max(lease, schema.MinLease(fits)), fits, 0); err != nil {
-			t.Errorf("the renewal that the refusal names is refused: %v", err)
-		}
-		shorter := fits - time.Second
-		if checkHistory(c.maxRun, max(lease, schema.MinLease(shorter)), shorter, 0) == nil {
-			t.Errorf("%v: a renewal of %v fits too: %s is not the smallest", c.maxRun, shorter, c.fits)
-		}
-	}
-}
 
 func TestBeatIsRetriedWithinTheLease(t *testing.T) {
 	for renewal := time.Second; renewal < time.Hour; renewal += 13 * time.Second {
@@ -85,7 +50,7 @@ func TestWaitsFitTheirAllowances(t *testing.T) {
 		if lease == 0 { // without beats
 			renewal = 0
 		}
-		timeout := machineTimeout(time.Minute, lease, renewal)
+		timeout := schema.MachineTimeout(time.Minute, lease, renewal)
 		left := timeout - time.Minute - startWait
 		r := settleRetry(schema.Spec{MaxRunSeconds: 60, MachineTimeoutSeconds: wholeSeconds(timeout)})
 		if got := total(r); r.MaxAttempts < 3 || got > left/2 {
