@@ -104,10 +104,10 @@ func (j Job) Check() error {
 // ownEvents are those of history that the target adds: of a chain that succeeds without
 // retries, as if each of its states were a task.
 func (j Job) ownEvents() int64 {
-	switch j.Target {
-	case Chain:
+	switch {
+	case j.Target == Chain:
 		return int64(j.ChainStates) * schema.EventsPerTask
-	case ECS, Batch, Glue, StateMachine:
+	case j.Target.bounded():
 		return schema.SyncEvents
 	}
 	return 0
