@@ -13,7 +13,7 @@ func newLogsCommand() *cobra.Command {
 	var groups []string
 	cmd := o.command("logs JOB [TICK]", "What a run wrote, and where to find it in the console",
 		`Shows the lines that a run's work wrote, the oldest first, and links to its execution and log
-groups in the console. Without TICK it is the newest tick that has a run. Lines are those of the
+groups in the console. Without TICK it is the newest tick that has a run; the id of a run will do. Lines are those of the
 functions of the job's state machine between the run's begin and end; a job's runs do not overlap, so
 they are this run's. Work of other services - ECS, Batch, Glue - keeps its lines in groups of
 its own: name them with --log-group. At most 10,000 lines are shown.
@@ -29,7 +29,7 @@ text), truncated, links (what, url), notes.`,
 			q := ops.LogQuery{Job: args[0], Groups: groups}
 			if len(args) > 1 {
 				var err error
-				if q.Tick, err = ops.ParseTick(args[1]); err != nil {
+				if q.Tick, err = ops.ParseTickOf(args[0], args[1]); err != nil {
 					return usagef("%w", err)
 				}
 			}
@@ -47,7 +47,7 @@ text), truncated, links (what, url), notes.`,
 		if len(args) < 2 {
 			return nil
 		}
-		if _, err := ops.ParseTick(args[1]); err != nil {
+		if _, err := ops.ParseTickOf(args[0], args[1]); err != nil {
 			return usagef("%w", err)
 		}
 		return nil

@@ -3,6 +3,8 @@ package ops
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/engine"
@@ -35,6 +37,34 @@ type Explanation struct {
 	Entry     *Entry   `json:"entry,omitempty"` // of a recorded or missed tick
 	// Notes are what the tick's runs noted of their progress, by name.
 	Notes []notes.Note `json:"notes,omitempty"`
+}
+
+// ParseTickOf reads a job's tick as [ParseTick] does, or from the id of one of its runs, which is
+// what logs and consoles show.
+func ParseTickOf(job, s string) (string, error) {
+	if tick, ok := tickOfRun(job, s); ok {
+		return tick, nil
+	}
+	return ParseTick(s)
+}
+
+// tickOfRun is the way back from [schema.RunID], which leaves out the tick's dashes and colons.
+func tickOfRun(job, run string) (string, bool) {
+	stem, number, _ := strings.Cut(strings.TrimPrefix(run, job+"-"), "-")
+	attempt, err := strconv.Atoi(number)
+	digits := strings.IndexAny(stem, "0123456789")
+	if err != nil || digits < 0 || len(stem)-digits < len("20060102T150405Z") {
+		return "", false
+	}
+	d := stem[digits:]
+	tick := d[:4] + "-" + d[4:6] + "-" + d[6:11] + ":" + d[11:13] + ":" + d[13:]
+	for _, kind := range []guard.Kind{guard.Manual, guard.Backfill, guard.CatchUp} {
+		if stem[:digits] == string(kind) {
+			tick = string(kind) + "-" + tick
+		}
+	}
+	_, at := guard.KindOf(tick)
+	return tick, at != 0 && schema.RunID(job, tick, attempt) == run
 }
 
 // ParseTick reads the id of a tick as a person writes it: an instant in any zone, or the id

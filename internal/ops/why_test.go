@@ -8,6 +8,7 @@ import (
 	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/internal/testworld"
 	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
 
@@ -188,6 +189,31 @@ func TestWhyJudgesAnEditedScheduleFromItsEditOn(t *testing.T) {
 	s := must(d.op.Status(t.Context(), "mail"))
 	if want := testworld.Midnight.Add(29 * time.Hour); !s.NextTick.Equal(want) || d.running() != 0 {
 		t.Errorf("next tick %s: want %s; %d running", s.NextTick, want, d.running())
+	}
+}
+
+func TestTickIsFoundByTheIDOfItsRun(t *testing.T) {
+	for _, job := range []string{"cleanup", "clean-up-2", "manual", "j-20260907T020000Z-1"} {
+		for _, tick := range []string{
+			"2026-09-07T02:00:00Z", "manual-2026-09-07T02:00:00.123Z", "backfill-2026-09-07T02:00:00Z", "catchup-2026-09-07T02:00:00Z",
+		} {
+			for _, attempt := range []int{1, 12} {
+				if got, err := ops.ParseTickOf(job, schema.RunID(job, tick, attempt)); got != tick || err != nil {
+					t.Errorf("%s: got %q, %v", schema.RunID(job, tick, attempt), got, err)
+				}
+			}
+			if got, err := ops.ParseTickOf(job, tick); got != tick || err != nil {
+				t.Errorf("%s: got %q, %v", tick, got, err)
+			}
+		}
+	}
+	for _, run := range []string{
+		"", "cleanup-", "mail-20260907T020000Z-1", "cleanup-20260907T020000Z", "cleanup-20260907T020000Z-x", "cleanup-20261307T020000Z-1",
+		"cleanup-nightly20260907T020000Z-1", "cleanup-20260907T020000Z-01", "20260907T020000Z-1", "cleanup-7-1",
+	} {
+		if got, err := ops.ParseTickOf("cleanup", run); err == nil {
+			t.Errorf("%q: got %q", run, got)
+		}
 	}
 }
 
