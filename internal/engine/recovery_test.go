@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/cronfence/cronfence/internal/dispatch"
 	"github.com/cronfence/cronfence/internal/machine"
@@ -193,5 +194,22 @@ func TestSharedRunsThatEndedUnseenAreSettledBySweeps(t *testing.T) {
 	wantOutcomes(t, w, []guard.Outcome{guard.TimedOut, guard.Running, guard.Abandoned}, "02:00", "02:01", "02:02")
 	if g := w.Guard("cleanup"); g.Live != 1 {
 		t.Errorf("live %d, want 1", g.Live)
+	}
+}
+
+func TestSharedRunIsSettledHoweverLongNobodySwept(t *testing.T) {
+	w, spec := testworld.New(t, nil), minutely(policy.Allow)
+	spec.Beats, spec.RenewalSeconds = false, 0
+	w.Established(spec, "01:59")
+	w.At("02:00:00")
+	run := w.Tick(spec, "02:00")
+	w.Runs.End(run.Run, machine.Succeeded, "") // what it said of it was lost
+	w.Clock = w.Clock.Add(10 * 24 * time.Hour)
+	for range 3 {
+		w.Clock = w.Clock.Add(time.Minute)
+		w.Sweep("cleanup")
+	}
+	if row := w.RowOf("cleanup", "2026-09-07T02:00:00Z"); row.Outcome != guard.Succeeded || w.Guard("cleanup").Live != 0 {
+		t.Errorf("row %s, %d live: want Succeeded and none", row.Outcome, w.Guard("cleanup").Live)
 	}
 }

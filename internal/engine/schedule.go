@@ -71,16 +71,18 @@ type Planned struct{ schedule.Schedule }
 
 var _ guard.Planned = Planned{}
 
-// PlannedBy returns the plan of a guard's job. A rate has its phase from the ticks on record.
+// PlannedBy returns the plan of a guard's job. A rate has its phase from the ticks on record; where
+// none of this spec is, its first tick comes at the latest an interval after the spec was seen.
 func PlannedBy(g guard.Guard) (Planned, error) {
 	s, err := ScheduleOf(*g.Spec)
 	if err != nil {
 		return Planned{}, fmt.Errorf("job %s: %w", g.Job, err)
 	}
-	if g.LastTick != 0 {
-		s = s.Anchored(g.LastTick.Time())
+	anchor := g.LastTick
+	if anchor < g.SpecSince {
+		anchor = g.SpecSince - 1 // before the spec: it is no tick that was to be expected
 	}
-	return Planned{s}, nil
+	return Planned{s.Anchored(anchor.Time())}, nil
 }
 
 // Next implements guard.Planned.
@@ -104,6 +106,11 @@ func (p Planned) Prev(before guard.Millis) guard.Millis {
 // Count implements guard.Planned.
 func (p Planned) Count(after, to guard.Millis) int {
 	return p.Between(after.Time(), to.Time())
+}
+
+// Anchored implements guard.Planned.
+func (p Planned) Anchored(tick guard.Millis) guard.Planned {
+	return Planned{p.Schedule.Anchored(tick.Time())}
 }
 
 // interval is the time to the planned tick after one, in seconds.

@@ -122,13 +122,28 @@ func (e *Engine) sweepShared(ctx context.Context, g *guard.Guard, _ guard.Millis
 	}
 	longest := max(time.Duration(g.LiveSeconds)*time.Second, g.Spec.Window()+schema.StartAllowance+g.Spec.MachineTimeout())
 	since := now.Add(-longest - 24*time.Hour)
-	looked, open := 0, false
+	open, err := e.settleOpenShared(ctx, g, since)
+	if err != nil || open || now <= g.LiveUntil.Add(guard.Margin) { // a row that somebody deleted says nothing of its run
+		return g, err
+	}
+	if g.Live > 0 { // not every run was counted off: nobody may have looked for longer than that
+		if open, err = e.settleOpenShared(ctx, g, 0); err != nil || open {
+			return g, err
+		}
+	}
+	return e.commitGuard(ctx, guard.NoneLive(*g, e.NewToken(), now))
+}
+
+// settleOpenShared looks at the runs of policy Allow of ticks since an instant, and tells whether
+// any was open.
+func (e *Engine) settleOpenShared(ctx context.Context, g *guard.Guard, since guard.Millis) (open bool, err error) {
+	now, looked := e.now(), 0
 	for _, k := range []guard.Kind{guard.Scheduled, guard.Manual} {
 		q := guard.RowQuery{Job: g.Job, OpenOnly: true, From: guard.TickID(k, since), To: guard.TickID(k, now.Add(time.Hour))}
 		for more := true; more; more = q.After != "" {
 			page, err := e.Store.Rows(ctx, q)
 			if err != nil {
-				return nil, err
+				return open, err
 			}
 			q.After = page.Next
 			for _, row := range page.Rows {
@@ -137,18 +152,15 @@ func (e *Engine) sweepShared(ctx context.Context, g *guard.Guard, _ guard.Millis
 					continue
 				}
 				if looked++; looked > maxShared {
-					return g, nil
+					return true, nil
 				}
 				if err := e.settleShared(ctx, *g.Spec, row); err != nil {
-					return nil, err
+					return true, err
 				}
 			}
 		}
 	}
-	if open || now <= g.LiveUntil.Add(guard.Margin) { // a row that somebody deleted says nothing of its run
-		return g, nil
-	}
-	return e.commitGuard(ctx, guard.NoneLive(*g, e.NewToken(), now))
+	return open, nil
 }
 
 func (e *Engine) settleShared(ctx context.Context, spec schema.Spec, row guard.Row) error {

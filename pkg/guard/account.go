@@ -15,6 +15,8 @@ type Planned interface {
 	Prev(before Millis) Millis
 	// Count is how many are planned after one instant, up to and including another.
 	Count(after, to Millis) int
+	// Anchored is the plan as one of its ticks shows it: a rate has its phase from its ticks.
+	Anchored(tick Millis) Planned
 }
 
 // AccountDue tells whether a planned tick that is not on record may have had its time.
@@ -37,11 +39,16 @@ func Account(g Guard, rows []Row, complete bool, p Planned, token string, now Mi
 		if row.Kind != Scheduled || row.At <= at {
 			continue
 		}
-		reached := a.pass(at, p.Prev(row.At))
-		if reached < p.Prev(row.At) {
+		a.planned = p.Anchored(row.At)
+		prev := a.planned.Prev(row.At)
+		reached := a.pass(at, prev)
+		if reached < prev {
 			return a.decision(reached, token)
 		}
 		at = row.At
+	}
+	if at < g.SpecSince { // no tick of this spec has shown its phase
+		a.planned = p
 	}
 	if complete {
 		at = max(at, a.pass(at, a.horizon))

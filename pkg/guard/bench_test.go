@@ -194,6 +194,8 @@ func (e every) Prev(before Millis) Millis { return (before - 1) / e.period() * e
 
 func (e every) Count(after, to Millis) int { return max(0, int(to/e.period()-after/e.period())) }
 
+func (e every) Anchored(Millis) Planned { return e }
+
 // once is a plan that ends: its ticks are all there are.
 type once []Millis
 
@@ -214,6 +216,8 @@ func (o once) Prev(before Millis) (last Millis) {
 	}
 	return last
 }
+
+func (o once) Anchored(Millis) Planned { return o }
 
 func (o once) Count(after, to Millis) (n int) {
 	for _, at := range o {

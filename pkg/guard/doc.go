@@ -81,12 +81,18 @@
 //   - A tick waits and its hand-over's start fails: the run is on record as Running, the sweep
 //     starts it. One that waits past its start deadline is Expired, and its stop request withdrawn.
 //   - The guard is deleted: made anew, blocked. It stays so for as long as a run of the old one
-//     could be trusted or its work go on; then open rows are closed as a take-over closes them.
+//     could be trusted or its work go on; then open rows are closed as a take-over closes them. Of
+//     a run that ends meanwhile the guard keeps the drain. One that ends while there is no guard is
+//     covered by the time that a new one stays blocked, a lease and the drain of the spec that
+//     stands: not by a longer drain that an edit took away in between.
 //     The job pays with a pause and its run, never with an overlap, as long as its rows are there.
 //   - A ledger row is deleted: an end brings back what it knows of it. LastTick remembers that
 //     the tick was decided.
 //   - Ticks never come: once start deadline and delivery grace are over they are recorded as
-//     Missed, neighbours as one gap. LastTick never passes a tick that may still come.
+//     Missed, neighbours as one gap. LastTick never passes a tick that may still come. A rate has
+//     its phase from its ticks; until the first of a spec its next is expected an interval after
+//     the spec was seen, at the latest, so where a schedule was changed up to an interval may pass
+//     without a Missed.
 //   - A spec is edited: expectation begins anew; nothing becomes retroactive. A tick of the old
 //     schedule that is still on its way is decided as ever, although LastTick, which speaks for
 //     the new one, may have passed it; its row alone says whether it was decided before. If

@@ -120,10 +120,18 @@ func Settle(e End, g *Guard, row *Row, now Millis) Decision {
 	// The guard names another run, or none: the row is finished alone. It is not brought back
 	// if somebody deletes it meanwhile: another may have finished it before that.
 	rowWrite.OrAbsent = false
-	d.Commit = &Commit{Job: e.Job, Token: e.Token, Writes: []Write{rowWrite}}
-	if g != nil {
-		d.Guard = *g
+	if g == nil {
+		d.Commit = &Commit{Job: e.Job, Token: e.Token, Writes: []Write{rowWrite}}
+		return d
 	}
+	if until := e.drained(row.Terms.drain(g.Spec), now); !g.Ready && until > g.DrainUntil {
+		waits := *g // it was made anew and waits for rows that are open; this one's drain must not be lost
+		waits.DrainUntil = until
+		d.Commit = exact(e.Token, *g, waits, rowWrite)
+		d.Guard = g.Apply(d.Commit.Writes[0].Patch)
+		return d
+	}
+	d.Commit, d.Guard = &Commit{Job: e.Job, Token: e.Token, Writes: []Write{rowWrite}}, *g
 	return d
 }
 

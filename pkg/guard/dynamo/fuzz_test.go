@@ -68,6 +68,7 @@ const minute = guard.Millis(60_000)
 func (minutely) Next(after guard.Millis) guard.Millis  { return (after/minute + 1) * minute }
 func (minutely) Prev(before guard.Millis) guard.Millis { return (before - 1) / minute * minute }
 func (minutely) Count(after, to guard.Millis) int      { return int(to/minute - after/minute) }
+func (m minutely) Anchored(guard.Millis) guard.Planned { return m }
 
 // What is in the table was written by an older version, by a newer one, by hand: whatever it
 // says, it is read or refused, and what is decided on it is a valid commit.

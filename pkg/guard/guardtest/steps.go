@@ -19,6 +19,8 @@ func (minutes) Prev(before guard.Millis) guard.Millis { return (before - 1) / mi
 
 func (minutes) Count(after, to guard.Millis) int { return max(0, int(to/minute-after/minute)) }
 
+func (m minutes) Anchored(guard.Millis) guard.Planned { return m }
+
 // step decides on one random transition from the records as they are.
 func (w *walker) step() (name string, dec guard.Decision) {
 	if len(w.kept) > 0 && w.maybe(30) {
