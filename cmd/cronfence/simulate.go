@@ -24,6 +24,7 @@ var overlaps = []string{policy.Skip.String(), policy.QueueOne.String(), policy.R
 type simulateOptions struct {
 	schedule, timezone, overlap, start, history string
 	runTime, length                             time.Duration
+	runTimeGiven, lengthGiven                   bool
 	json                                        bool
 }
 
@@ -48,6 +49,7 @@ and trustedOverlaps (moments at which two runs were trusted; always 0).`,
   cronfence simulate --history <(cronfence history cleanup --json) --overlap queue-one`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.runTimeGiven, o.lengthGiven = cmd.Flags().Changed("run-time"), cmd.Flags().Changed("for")
 			return runSimulate(o, time.Now(), cmd.OutOrStdout())
 		},
 	}
@@ -88,8 +90,8 @@ func runSimulate(o simulateOptions, now time.Time, out io.Writer) error {
 // read turns the flags into what is simulated. What they leave open the history says.
 func (o simulateOptions) read(now time.Time) (sim.Options, error) {
 	var none sim.Options
-	if (o.runTime > 0) == (o.history != "") {
-		return none, usagef("--run-time %v and --history %q: must be exactly one of them, such as --run-time 3m", o.runTime, o.history)
+	if err := o.checkRunTimes(); err != nil {
+		return none, err
 	}
 	overlap, err := policy.ParseOverlap(o.overlap)
 	if err != nil {
@@ -114,10 +116,26 @@ func (o simulateOptions) read(now time.Time) (sim.Options, error) {
 			return none, usagef("--start %q: must be an instant in RFC 3339, such as 2026-03-08T06:00:00Z", o.start)
 		}
 	}
-	if options.For == 0 && past.Last.After(options.From) {
-		options.For = past.Last.Sub(options.From) + time.Second
+	if !o.lengthGiven && o.history != "" {
+		if past.Last.Before(options.From) {
+			return none, usagef("--start %s: is behind the last tick of the history, %s; must not be, or --for must say how long ticks come", o.start, past.Last.Format(time.RFC3339))
+		}
+		options.For = past.Last.Sub(options.From) + time.Second // that last tick too
 	}
 	return o.scheduled(options)
+}
+
+// checkRunTimes refuses all but one source of run times.
+func (o simulateOptions) checkRunTimes() error {
+	switch {
+	case !o.runTimeGiven && o.history == "":
+		return usagef("--run-time is not set, nor is --history: must be one of them, such as --run-time 3m")
+	case o.runTimeGiven && o.history != "":
+		return usagef("--run-time %v and --history %q: must be exactly one of them", o.runTime, o.history)
+	case o.runTimeGiven && o.runTime <= 0:
+		return usagef("--run-time %v: must be more than 0, such as 3m", o.runTime)
+	}
+	return nil
 }
 
 // scheduled adds the schedule, and refuses what would take for ever.
@@ -126,8 +144,10 @@ func (o simulateOptions) scheduled(options sim.Options) (sim.Options, error) {
 	switch {
 	case o.schedule == "":
 		return options, usagef("--schedule is not set: must be an EventBridge expression, such as 'rate(1 minute)'")
+	case !o.lengthGiven && options.For == 0:
+		return options, usagef("--for is not set: must be a duration such as 6h")
 	case options.For <= 0:
-		return options, usagef("--for %v: must be a duration such as 6h", options.For)
+		return options, usagef("--for %v: must be more than 0, such as 6h", options.For)
 	}
 	if options.Schedule, err = schedule.Parse(o.schedule, schedule.In(cmp.Or(o.timezone, "UTC"))); err != nil {
 		return options, usagef("%w", err)

@@ -78,3 +78,36 @@ func TestSimulateRefusesWhatItCannotDo(t *testing.T) {
 		}
 	}
 }
+
+func TestSimulateSaysOfWhichFlagItIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs.csv")
+	if err := os.WriteFile(file, []byte("2026-09-07T00:00:00Z,20\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ flags, want string }{
+		{"--for 6h", "--run-time is not set"},
+		{"--for 6h --run-time 0s", "--run-time 0s: must be more than 0"},
+		{"--for 6h --run-time -1m", "--run-time -1m0s: must be more than 0"},
+		{"--for 6h --run-time 3m --history " + file, "exactly one of them"},
+		{"--run-time 3m", "--for is not set"},
+		{"--run-time 3m --for 0s", "--for 0s: must be more than 0"},
+		{"--history " + file + " --for -1h", "--for -1h0m0s: must be more than 0"},
+		{"--history " + file + " --start 2026-09-08T00:00:00Z", "--start 2026-09-08T00:00:00Z: is behind the last tick of the history, 2026-09-07T00:00:00Z"},
+	} {
+		_, err := simulateVerb(append([]string{"--schedule", "rate(1 minute)"}, strings.Fields(c.flags)...)...)
+		if usage := (usageError{}); !errors.As(err, &usage) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v: want a usage error with %q", c.flags, err, c.want)
+		}
+	}
+}
+
+func TestSimulateTakesAHistoryOfOneTick(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "runs.csv")
+	if err := os.WriteFile(file, []byte("2026-09-07T00:00:00Z,20\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := simulateVerb("--schedule", "rate(1 minute)", "--history", file, "--json")
+	if err != nil || !strings.Contains(out, `"succeeded": 1,`) {
+		t.Errorf("%v: %s: want its one tick to succeed", err, out)
+	}
+}

@@ -42,7 +42,11 @@ func ReadPast(r io.Reader) (Past, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
 	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
+		line := lines.Text()
+		if n == 1 { // Excel's "CSV UTF-8" begins with a byte order mark
+			line = strings.TrimPrefix(line, "\ufeff")
+		}
+		line = strings.TrimSpace(line)
 		if line == "" || n == 1 && strings.HasPrefix(strings.ToLower(line), "tick") {
 			continue
 		}

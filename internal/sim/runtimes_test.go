@@ -9,6 +9,8 @@ import (
 func TestRunTimesAreReadFromCSVAndFromJSONLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"CSV":          "tick,seconds\n2026-09-07T00:02:00Z,90\n2026-09-07T00:01:00Z, 30.5\n",
+		"CSV of Excel": "\ufefftick,seconds\r\n2026-09-07T00:02:00Z,90\r\n2026-09-07T00:01:00Z,30.5\r\n",
+		"mark alone":   "\ufeff2026-09-07T00:02:00Z,90\n2026-09-07T00:01:00Z,30.5\n",
 		"no heading":   "2026-09-07T00:02:00Z,90\n\n2026-09-07T00:01:00Z,30.5",
 		"JSON":         `{"tick":"2026-09-07T00:01:00Z","seconds":30.5}` + "\n" + `{"tick":"2026-09-07T00:02:00Z","seconds":90}`,
 		"history verb": `{"tick":"2026-09-07T00:01:00Z","runTimeSeconds":30.5}` + "\n" + `{"tick":"2026-09-07T00:01:30Z","outcome":"Skipped"}` + "\n" + `{"tick":"2026-09-07T00:02:00Z","runTimeSeconds":90}`,
