@@ -110,6 +110,26 @@ func TestPauseEndsByItself(t *testing.T) {
 	}
 }
 
+func TestSweepAsksTheHolderAgainAfterAPauseThatRanOut(t *testing.T) {
+	w, spec := testworld.New(t, nil), minutely(policy.Replace)
+	w.At("02:00:00")
+	run := w.Tick(spec, "02:00")
+	w.At("02:01:00")
+	w.Tick(spec, "02:01")
+	until := schema.MillisOf(w.Clock.Add(30 * time.Second))
+	must(t)(w.Engine().Pause(t.Context(), "cleanup", guard.Pause{By: "me", Why: "x", Until: until}))
+	w.At("02:01:31")
+	must(t)(nil, w.Beat(run))
+	w.Sweep("cleanup")
+	w.At("02:02:01")
+	if err := w.Beat(run); err == nil {
+		t.Fatal("the run goes on, although a tick waits to replace it and the pause is over")
+	}
+	w.Runs.End(run.Run, machine.Failed, schema.ErrorStop)
+	must(t)(w.Settle(w.StatusEvent(run.Run)))
+	wantOutcomes(t, w, []guard.Outcome{guard.Replaced, guard.Running}, "02:00", "02:01")
+}
+
 func TestForcedReleaseStopsTheHolderAndTheWaitingTickFollows(t *testing.T) {
 	w, spec := testworld.New(t, nil), minutely(policy.QueueOne)
 	w.At("02:00:00")

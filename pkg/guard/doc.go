@@ -68,6 +68,9 @@
 //   - The run lives and its beats do not arrive: after lease and margin it is marked, stopped,
 //     seen to have ended, and only then taken over, as LeaseLost. A mark refuses its renewal;
 //     its own end still counts.
+//   - A tick waits to replace the holder: who delivers it asks the holder to stop, once, unless the
+//     job is paused. A pause withdraws the request while there is time; whoever ends it, or the
+//     sweep after one that ran out, asks again.
 //   - It cannot be stopped: it keeps its place, ticks are skipped, and a warning says so. For a
 //     job that fences its writes its end is not awaited: they are refused from the next fence on.
 //   - An execution has ended and its work may not have (a Lambda goes on until its timeout): the
@@ -97,7 +100,8 @@
 //     schedule that is still on its way is decided as ever, although LastTick, which speaks for
 //     the new one, may have passed it; its row alone says whether it was decided before. If
 //     somebody deletes that row within the tick's window, a redelivery decides it once more. A
-//     policy that is Replace no longer withdraws its stop request while there is time. A run keeps
+//     policy that is Replace no longer withdraws its stop request while there is time, and its tick
+//     waits for the holder's end. A run keeps
 //     the drain time and the word on its fences that it began with, if those that stand now are no
 //     safer; runs of Allow hold on for as long as their own spec let them, and what one brought
 //     late meets the policy that stands. What was to be caught up with of another schedule stays

@@ -20,10 +20,15 @@ func Expect(spec schema.Spec, g *Guard, floor Millis, token string, now Millis) 
 }
 
 // respec notes that another spec is deployed. What the policy Replace asked of the holder is not
-// what another policy would.
+// what another policy would: the tick that waits goes on waiting, and nobody asks again for it.
 func (g Guard) respec(spec schema.Spec, hash string, now Millis) Guard {
 	if g.Spec != nil && g.Spec.Overlap == policy.Replace && spec.Overlap != policy.Replace {
 		g = g.withdrawStop(now)
+		if w := g.Waiting; w != nil {
+			queued := *w
+			queued.Why = waitsQueued
+			g.Waiting = &queued
+		}
 	}
 	if b := g.Backlog; b != nil && b.Kind == CatchUp && !sameSchedule(g.Spec, spec) { // what was missed stays missed
 		g.Backlog = nil

@@ -31,13 +31,10 @@ func ResumeJob(g Guard, token string, now Millis) (Decision, error) {
 	}
 	want := g
 	want.Paused, want.ResumedAt = nil, now
-	if w := want.Waiting; w != nil && w.Why == "replace" && want.Run != nil && want.Stop == nil { // the pause withdrew it
-		want.Stop, want.StopDeadline = &StopRequest{ByTick: w.Tick, At: now}, now.Add(want.Spec.Grace())
-	}
 	if want.Run == nil {
 		want.TTL = guardTTL(now, 0)
 	}
-	return changed(token, g, want), nil
+	return changed(token, g, want.askHolder(now)), nil // the pause withdrew the request
 }
 
 // ReleaseJob marks the holder: from then on it renews no lease, it is stopped, and the guard

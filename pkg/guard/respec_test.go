@@ -98,3 +98,28 @@ func TestStopRequestOfReplaceIsWithdrawnWithThePolicyUnlessItsTimeIsOver(t *test
 		}
 	}
 }
+
+// The pause withdraws nothing that the new policy had not; its end must not ask for what the old one did.
+func TestNobodyAsksAgainForATickWhosePolicyWasReplaced(t *testing.T) {
+	for name, again := range map[string]func(*bench){
+		"a resume": func(b *bench) {
+			b.do(PauseJob(b.guard(), Pause{Why: "x", At: b.now}, "p"))
+			d, err := ResumeJob(b.guard(), "r", b.now)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.do(d)
+		},
+		"a sweep": func(b *bench) { b.advance() },
+	} {
+		b := newBench(t, jobOf(policy.Replace))
+		b.started(0)
+		b.at(60).tick(1)
+		b.spec.Overlap, b.spec.GraceSeconds = policy.Skip, 0
+		b.at(70).do(mustExpect(t, b))
+		again(b)
+		if g := b.guard(); g.Stop != nil || g.Waiting == nil || g.Waiting.Why != waitsQueued {
+			t.Errorf("%s: stop %+v, waiting %+v: want the tick to wait and nobody asked", name, g.Stop, g.Waiting)
+		}
+	}
+}

@@ -9,7 +9,7 @@ func (g Guard) retry(e End, row Row, now Millis) (Decision, bool) {
 	if !lost || g.Spec == nil || row.Attempt > g.Spec.Retries || g.paused(now) {
 		return Decision{}, false
 	}
-	if g.Waiting != nil && g.Waiting.Why == "replace" { // a newer tick takes its place
+	if g.Waiting != nil && g.Waiting.Why == waitsReplacing { // a newer tick takes its place
 		return Decision{}, false
 	}
 	again := row

@@ -19,9 +19,9 @@ func (g Guard) waiter(planned, now Millis) policy.Waiter {
 // asks the holder to stop, if nobody did so yet.
 func (d Delivery) wait(seen, want Guard, now Millis) Decision {
 	row := d.row(Queued, now)
-	why := "queue"
+	why := waitsQueued
 	if d.rule(want).Overlap == policy.Replace {
-		why = "replace"
+		why = waitsReplacing
 	}
 	row.Why, row.Holder = seen.inTheWay(now)
 	var more []Write
@@ -38,13 +38,26 @@ func (d Delivery) wait(seen, want Guard, now Millis) Decision {
 		Tick: d.Tick, Planned: d.At, Kind: d.Kind, Interval: d.Interval,
 		Since: now, Deadline: d.startDeadline(), Why: why,
 	}
-	if why == "replace" && seen.Run != nil && seen.Stop == nil {
-		want.Stop = &StopRequest{ByTick: d.Tick, At: now}
-		want.StopDeadline = now.Add(want.Spec.Grace())
-	}
-	dec := decided(Done, d, seen, want, row, more...)
+	dec := decided(Done, d, seen, want.askHolder(now), row, more...)
 	dec.Ended = ended
 	return dec
+}
+
+// What a tick waits for: the holder's end, or to replace it.
+const (
+	waitsQueued    = "queue"
+	waitsReplacing = "replace"
+)
+
+// askHolder asks the holder to stop if a tick waits to replace it, nobody asked or marked it so
+// far, and no pause keeps that tick from running. It is the one rule of who is asked and when.
+func (g Guard) askHolder(now Millis) Guard {
+	w := g.Waiting
+	if w == nil || w.Why != waitsReplacing || g.Run == nil || g.Stop != nil || g.Mark != nil || g.paused(now) {
+		return g
+	}
+	g.Stop, g.StopDeadline = &StopRequest{ByTick: w.Tick, At: now}, now.Add(g.Spec.Grace())
+	return g
 }
 
 // withdrawStop takes back a stop request whose time is not over: the holder goes on.
@@ -115,14 +128,18 @@ func (g Guard) dropWaiting(c closing, token string, now Millis) handOver {
 	return handOver{guard: g, writes: []Write{w}, ended: []Row{row}}
 }
 
-// Advance moves the tick that waits: a free guard is handed over to it, and one that waited
-// past its start deadline expires. It is false when there is nothing to move.
+// Advance moves the tick that waits: a free guard is handed over to it, one that waited past its
+// start deadline expires, and a holder that it is to replace is asked to stop, such as after a
+// pause that ran out. It is false when there is nothing to move.
 func Advance(g Guard, token string, now Millis) (Decision, bool) {
 	if !g.Ready {
 		return Decision{}, false
 	}
 	h := g.handOver(token, now)
 	if len(h.writes) == 0 {
+		h.guard = g.askHolder(now)
+	}
+	if diffGuards(&g, &h.guard).Empty() {
 		return Decision{}, false
 	}
 	c := exact(token, g, h.guard, h.writes...)

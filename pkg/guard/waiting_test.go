@@ -100,6 +100,45 @@ func TestReplaceAsksOnceAndForTheGraceTime(t *testing.T) {
 	}
 }
 
+func TestHolderIsAskedAgainOnceAPauseRanOut(t *testing.T) {
+	b := newBench(t, jobOf(policy.Replace))
+	b.started(0)
+	b.at(60).tick(1)
+	b.at(70).do(PauseJob(b.guard(), Pause{Why: "x", At: b.now, Until: t0.Add(100 * time.Second)}, "p"))
+	if _, moved := b.at(99).advance(); moved || b.guard().Stop != nil {
+		t.Fatalf("stop %+v: want nobody asked while the job is paused", b.guard().Stop)
+	}
+	_, moved := b.at(100).advance()
+	if g := b.guard(); !moved || g.Stop == nil || g.Stop.ByTick != b.row(1).Tick || g.StopDeadline != b.now.Add(30*time.Second) || b.row(1).Outcome != Queued {
+		t.Errorf("moved %v, stop %+v until %v: want the holder asked anew", moved, g.Stop, g.StopDeadline)
+	}
+	if _, moved := b.at(101).advance(); moved {
+		t.Error("it was asked twice")
+	}
+}
+
+func TestHolderThatIsBeingStoppedIsNotAskedAsWell(t *testing.T) {
+	b := newBench(t, jobOf(policy.Replace))
+	b.started(0)
+	b.at(60).change(func(g *Guard) { g.Mark = &Mark{Why: MarkRelease} })
+	d := b.delivery(1)
+	d.Stays = b.guard().Run.ID
+	if b.deliver(d); b.guard().Stop != nil || b.guard().Waiting == nil {
+		t.Errorf("guard %+v: want the tick to wait for the end of what is marked", b.guard())
+	}
+}
+
+func TestRunThatIsReplacedByOverrideHasTheDefaultGrace(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip, func(s *schema.Spec) { s.GraceSeconds = 0 }))
+	b.started(0)
+	d, replace := b.at(30).manual(), policy.Replace
+	d.Overlap = &replace
+	b.deliver(d)
+	if g := b.guard(); g.Stop == nil || g.StopDeadline != b.now.Add(schema.DefaultGrace) {
+		t.Errorf("stop %+v until %v, want %v from now", g.Stop, g.StopDeadline, schema.DefaultGrace)
+	}
+}
+
 func TestReplaceAsksNobodyWhereNobodyRuns(t *testing.T) {
 	b := newBench(t, jobOf(policy.Replace, drains))
 	run := b.started(0)

@@ -50,7 +50,8 @@ type Spec struct {
 	StartDeadlineSeconds  int64 `json:"startDeadlineSeconds"`
 	// DrainSeconds is how long work may go on after its execution was stopped.
 	DrainSeconds int64 `json:"drainSeconds,omitempty"`
-	// GraceSeconds is how long a run that Replace asked to stop may go on by itself.
+	// GraceSeconds is how long a run that Replace asked to stop may go on by itself; 0 is
+	// DefaultGrace: a manual run may replace the run of a job of another policy.
 	GraceSeconds int64 `json:"graceSeconds,omitempty"`
 	// RetrySeconds bounds retries, from the end of the first attempt; 0 is one interval.
 	RetrySeconds int64 `json:"retrySeconds,omitempty"`
@@ -81,7 +82,12 @@ func (s Spec) Window() time.Duration { return s.StartDeadline() + DeliveryGrace 
 func (s Spec) Rule() policy.Rule { return policy.Rule{Overlap: s.Overlap, KeepFirst: s.KeepFirst} }
 
 // Grace is how long a run that was asked to stop may go on by itself.
-func (s Spec) Grace() time.Duration { return seconds(s.GraceSeconds) }
+func (s Spec) Grace() time.Duration {
+	if s.GraceSeconds == 0 {
+		return DefaultGrace
+	}
+	return seconds(s.GraceSeconds)
+}
 
 // RetryWindow bounds retries, from the end of the first attempt.
 func (s Spec) RetryWindow(interval int64) time.Duration {
