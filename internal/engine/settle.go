@@ -14,6 +14,12 @@ import (
 // that waits and starts it. However often and by whomever an end is reported, it has one
 // effect.
 func (e *Engine) Settle(ctx context.Context, end guard.End) (guard.Decision, error) {
+	return e.settle(ctx, end, true)
+}
+
+// settle settles an end. more says that a tick of the backlog may follow at once; else the sweep
+// sees to it.
+func (e *Engine) settle(ctx context.Context, end guard.End, more bool) (guard.Decision, error) {
 	deadline := e.deadline()
 	var s seen
 	dec, blind := guard.Decision{}, false
@@ -27,9 +33,11 @@ func (e *Engine) Settle(ctx context.Context, end guard.End) (guard.Decision, err
 			if err := e.read(ctx, &s, end.Job, end.Tick); err != nil {
 				return guard.Decision{}, err
 			}
-			var err error
-			if end.Backlog, err = e.backlogTick(ctx, s.guard, now); err != nil {
-				return guard.Decision{}, err
+			if more {
+				var err error
+				if end.Backlog, err = e.backlogTick(ctx, s.guard, now); err != nil {
+					return guard.Decision{}, err
+				}
 			}
 			dec = guard.Settle(end, s.guard, s.row, now)
 		}

@@ -44,7 +44,8 @@ func (e *Engine) start(ctx context.Context, spec schema.Spec, row guard.Row, dea
 // startRefused settles a run that cannot be started, unless an earlier start of it went
 // through: then the refusal says nothing of the run, which may be at work. A look that does
 // not see the run proves nothing until nobody may start it any more, so the refusal of a
-// repeated start leaves it to be abandoned by then.
+// repeated start leaves it to be abandoned by then. No tick of the backlog follows at once: what
+// refused this one refuses that one too.
 func (e *Engine) startRefused(ctx context.Context, spec schema.Spec, row guard.Row, first bool, refusal error) (sent bool, err error) {
 	sight, fence, err := e.look(ctx, spec, row.Run)
 	switch {
@@ -57,7 +58,9 @@ func (e *Engine) startRefused(ctx context.Context, spec schema.Spec, row guard.R
 	case !sight.Ended:
 		return true, nil
 	}
-	_, err = e.Settle(ctx, endOf(row, sight))
+	end := endOf(row, sight)
+	end.Refused = !sight.Known
+	_, err = e.settle(ctx, end, false)
 	return sight.Known, err
 }
 
@@ -96,7 +99,7 @@ func (e *Engine) startedBefore(ctx context.Context, spec schema.Spec, row guard.
 	case !sight.Ended:
 		return nil
 	}
-	_, err = e.Settle(ctx, endOf(row, sight))
+	_, err = e.settle(ctx, endOf(row, sight), false) // the names of the ticks behind it may be taken too
 	return err
 }
 

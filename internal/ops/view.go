@@ -99,7 +99,8 @@ type Backlog struct {
 	Left int        `json:"left"`
 }
 
-// BacklogEnd is what was left of the last backlog that a person ended.
+// BacklogEnd is what was left of the last backlog that ended before its last tick. By is cronfence
+// where no person ended it.
 type BacklogEnd struct {
 	Backlog
 	By  string    `json:"by"`

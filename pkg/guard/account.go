@@ -42,7 +42,7 @@ func Account(g Guard, rows []Row, complete bool, p Planned, token string, now Mi
 		a.planned = p.Anchored(row.At)
 		prev := a.planned.Prev(row.At)
 		reached := a.pass(at, prev)
-		if reached < prev {
+		if reached < prev || len(a.gaps) == maxGaps {
 			return a.decision(reached, token)
 		}
 		at = row.At
@@ -55,6 +55,10 @@ func Account(g Guard, rows []Row, complete bool, p Planned, token string, now Mi
 	}
 	return a.decision(at, token)
 }
+
+// maxGaps bounds the gaps of one commit: with the guard they fit one transaction, which takes a
+// hundred rows.
+const maxGaps = 90
 
 type accounting struct {
 	guard        Guard

@@ -234,3 +234,24 @@ func TestLongOutageIsAccountedForAtOnce(t *testing.T) {
 		t.Errorf("%+v: want a month of minutes as one gap", d.Gaps)
 	}
 }
+
+func TestAccountingFitsOneTransactionAndGoesOn(t *testing.T) {
+	const ticks = 240 // of which every other one never came
+	b := newBench(t, jobOf(policy.Skip))
+	var rows []Row
+	for n := 1; n < ticks; n += 2 {
+		rows = append(rows, scheduled(n)...)
+	}
+	missed := 0
+	for range 2 {
+		d, _ := Account(b.guard(), rows, true, minutely, b.token(), minute(ticks+20))
+		if d.Commit == nil || len(d.Commit.Writes) > 100 {
+			t.Fatalf("%+v: want a commit of at most 100 writes, which is what DynamoDB takes", d)
+		}
+		b.do(d)
+		missed += len(d.Gaps)
+	}
+	if g := b.guard(); missed != ticks/2 || g.LastTick != minute(ticks-1) {
+		t.Errorf("%d gaps, record up to %v: want %d up to %v", missed, g.LastTick, ticks/2, minute(ticks-1))
+	}
+}

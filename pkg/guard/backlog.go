@@ -60,9 +60,12 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 	if t == (BacklogTick{}) { // the caller did not look: the sentinel will
 		return handOver{guard: g}
 	}
-	if t.At == 0 || t.At > b.To || b.Left <= 0 || now > b.Until {
+	switch {
+	case t.At == 0 || t.At > b.To || b.Left <= 0:
 		g.Backlog = nil
 		return handOver{guard: g}
+	case now > b.Until:
+		return handOver{guard: g.endBacklog(Itself, EndOutOfTime, now)}
 	}
 	left := *b
 	left.Next = t.Next
@@ -95,13 +98,38 @@ func (g Guard) spares(t BacklogTick, now Millis) bool {
 	if g.Last == nil || t.Coming == 0 {
 		return true
 	}
-	switch kind, _ := KindOf(g.Last.Tick); kind {
-	case Backfill, CatchUp:
-		over := now.Add(Margin) + Millis(g.Last.RunTime)
-		return over < t.Coming || t.Due > g.Last.EndedAt && now >= t.Due.Add(time.Minute)
-	default:
+	if !ofBacklog(g.Last.Tick) {
 		return true
 	}
+	over := now.Add(Margin) + Millis(g.Last.RunTime)
+	return over < t.Coming || t.Due > g.Last.EndedAt && now >= t.Due.Add(time.Minute)
+}
+
+// ofBacklog tells whether a tick is one of a backlog, by its id.
+func ofBacklog(tick string) bool {
+	kind, _ := KindOf(tick)
+	return kind == Backfill || kind == CatchUp
+}
+
+// Itself is in whose name a backlog ends that nobody ended.
+const Itself = "cronfence"
+
+// Why a backlog ended by itself.
+const (
+	EndOutOfTime = "its time was over"
+	EndEdited    = "the job's schedule was edited: its ticks are no longer those that were asked for"
+	EndRefused   = "it could not be started"
+)
+
+// endBacklog ends a backlog on the record.
+func (g Guard) endBacklog(by, why string, now Millis) Guard {
+	b := g.Backlog
+	if b == nil {
+		return g
+	}
+	g.Backlog = nil
+	g.BacklogEnd = &BacklogEnd{Kind: b.Kind, Next: b.Next, To: b.To, Left: b.Left, By: by, Why: cut(why, maxWhy), At: now}
+	return g
 }
 
 // AdvanceBacklog starts the backlog's next tick on a free guard. It is false when there is

@@ -98,7 +98,6 @@ func TestBacklogEnds(t *testing.T) {
 		"tick past it":     {BacklogTick{At: to + 1}, 1, t0, true},
 		"as many as asked": {BacklogTick{At: from}, 0, t0, true},
 		"last of its time": {BacklogTick{At: from}, 1, until, false},
-		"out of time":      {BacklogTick{At: from}, 1, until + 1, true},
 	} {
 		b, _ := backfilled(t)
 		g := b.guard()
@@ -106,6 +105,64 @@ func TestBacklogEnds(t *testing.T) {
 		d, ok := AdvanceBacklog(g, c.tick, "x", c.now)
 		if !ok || (d.Guard.Backlog == nil) != c.ended || (d.Next == nil) != c.ended {
 			t.Errorf("%s: %+v: ended, want %v", name, d, c.ended)
+		}
+		if d.Guard.BacklogEnd != nil {
+			t.Errorf("%s: %+v: nothing was left of it", name, d.Guard.BacklogEnd)
+		}
+	}
+}
+
+func TestBacklogThatIsCutShortIsEndedOnTheRecord(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(*bench)
+		want string
+		left int
+	}{
+		"out of time": {func(b *bench) {
+			b.now = t0.Add(BackfillWindow) + 1
+			b.advanceBacklog(b.next())
+		}, EndOutOfTime, 3},
+		"its schedule is edited": {func(b *bench) {
+			b.spec.Schedule = everyOther
+			b.do(mustExpect(b.t, b))
+		}, EndEdited, 3},
+		"its zone is edited": {func(b *bench) {
+			b.spec.Timezone = "Europe/Berlin"
+			b.do(mustExpect(b.t, b))
+		}, EndEdited, 3},
+		"its start is refused": {func(b *bench) {
+			d, _ := b.advanceBacklog(b.next())
+			e := b.endOf(*d.Next, Failed)
+			e.Refused, e.Cause, e.Backlog = true, "no such machine", b.next()
+			b.settle(e)
+		}, EndRefused + ": backfill-2026-09-07T01:00:00Z: no such machine", 2},
+	} {
+		b, from := backfilled(t)
+		c.end(b)
+		next := from.Add(time.Duration(3-c.left) * time.Minute)
+		want := BacklogEnd{Kind: Backfill, Next: next, To: from.Add(2 * time.Minute), Left: c.left, By: Itself, Why: c.want, At: b.now}
+		if g := b.guard(); g.Backlog != nil || g.Run != nil || g.BacklogEnd == nil || *g.BacklogEnd != want {
+			t.Errorf("%s: backlog %+v, end %+v: want it ended with %+v", name, g.Backlog, g.BacklogEnd, want)
+		}
+	}
+}
+
+func TestBacklogOutlivesWhatSaysNothingOfItsTicks(t *testing.T) {
+	for name, meet := range map[string]func(*bench){
+		"another spec of the same schedule": func(b *bench) {
+			b.spec.MaxRunSeconds++
+			b.do(mustExpect(b.t, b))
+		},
+		"a planned tick's start is refused": func(b *bench) {
+			e := b.endOf(b.started(0), Failed)
+			e.Refused = true
+			b.settle(e)
+		},
+	} {
+		b, _ := backfilled(t)
+		meet(b)
+		if g := b.guard(); g.Backlog == nil || g.Backlog.Left != 3 || g.BacklogEnd != nil || g.Run != nil {
+			t.Errorf("%s: guard %+v: want the backlog left as it was", name, g)
 		}
 	}
 }

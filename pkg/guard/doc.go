@@ -96,6 +96,10 @@
 //     its phase from its ticks; until the first of a spec its next is expected an interval after
 //     the spec was seen, at the latest, so where a schedule was changed up to an interval may pass
 //     without a Missed.
+//   - A backfill or catch-up cannot go on: its time is over, the schedule whose ticks they are is
+//     edited, or Step Functions refuses for good to start one of its runs. It is ended on the
+//     record, as a person ends it: the refused tick is Failed and no other is tried, since the
+//     cause is not the tick's.
 //   - A spec is edited: expectation begins anew; nothing becomes retroactive. A tick of the old
 //     schedule that is still on its way is decided as ever, although LastTick, which speaks for
 //     the new one, may have passed it; its row alone says whether it was decided before. If
@@ -105,8 +109,8 @@
 //     the drain time and the word on its fences that it began with, if those that stand now are no
 //     safer; runs of Allow hold on for as long as their own spec let them, and what one brought
 //     late meets the policy that stands. What was to be caught up with of another schedule stays
-//     missed. A job is removed: nothing is expected of it, its guard stays for its fences; a tick
-//     that waits still runs.
+//     missed, and a backfill of its ticks ends. A job is removed: nothing is expected of it, its
+//     guard stays for its fences; a tick that waits still runs, and so does a backfill.
 //
 // # The margin
 //

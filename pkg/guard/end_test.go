@@ -129,7 +129,7 @@ func TestCauseIsCutAtACharacter(t *testing.T) {
 		"one too long":    {strings.Repeat("x", MaxCause+1), MaxCause},
 		"half a rune cut": {"x" + strings.Repeat("é", MaxCause), MaxCause - 1},
 	} {
-		if got := cut(c.in); len(got) != c.want || !strings.HasPrefix(c.in, got) {
+		if got := cut(c.in, MaxCause); len(got) != c.want || !strings.HasPrefix(c.in, got) {
 			t.Errorf("%s: %d bytes, want %d", name, len(got), c.want)
 		}
 	}

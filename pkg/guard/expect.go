@@ -30,8 +30,8 @@ func (g Guard) respec(spec schema.Spec, hash string, now Millis) Guard {
 			g.Waiting = &queued
 		}
 	}
-	if b := g.Backlog; b != nil && b.Kind == CatchUp && !sameSchedule(g.Spec, spec) { // what was missed stays missed
-		g.Backlog = nil
+	if !sameSchedule(g.Spec, spec) {
+		g = g.endBacklog(Itself, EndEdited, now)
 	}
 	g.Spec, g.SpecHash, g.SpecSince = &spec, hash, now
 	return g

@@ -38,3 +38,26 @@ func TestSuccessBesideOthersIsTheJobsToo(t *testing.T) {
 		t.Errorf("last success at %v after a failure: want %v still", got, last)
 	}
 }
+
+// A backfill's success hides no planned tick that is overdue; a catch-up's and a manual run's make up
+// for it.
+func TestSuccessOfABackfillIsNoneOfThePlannedTicks(t *testing.T) {
+	for _, blind := range []bool{true, false} {
+		for tick, counts := range map[string]bool{
+			"2026-09-07T02:00:00Z": true, "manual-2026-09-07T02:00:00.000Z": true, "catchup-2026-09-07T02:00:00Z": true, "backfill-2026-09-07T02:00:00Z": false,
+		} {
+			b := newBench(t, jobOf(policy.Skip))
+			d := b.delivery(0)
+			d.Tick = tick
+			e := b.at(5).endOf(b.deliver(d).Row, Succeeded)
+			if dec, _ := BlindSettle(e, b.now); blind {
+				b.do(dec)
+			} else {
+				b.settle(e)
+			}
+			if got := b.guard().LastSuccessAt; (got == b.now) != counts || !counts && got != 0 {
+				t.Errorf("%s: last success at %v, blind %v: it counts %v", tick, got, blind, counts)
+			}
+		}
+	}
+}

@@ -65,12 +65,8 @@ func BackfillJob(g Guard, from, to Millis, count int, token string, now Millis) 
 // EndBacklog ends a backfill or catch-up: no more of its ticks are started. One of them that
 // runs goes on, and what was recorded stays.
 func EndBacklog(g Guard, by, why, token string, now Millis) (Decision, error) {
-	b := g.Backlog
-	if b == nil {
+	if g.Backlog == nil {
 		return Decision{}, refusal("job %s has no backfill or catch-up under way: nothing to end", g.Job)
 	}
-	want := g
-	want.Backlog = nil
-	want.BacklogEnd = &BacklogEnd{Kind: b.Kind, Next: b.Next, To: b.To, Left: b.Left, By: by, Why: why, At: now}
-	return changed(token, g, want), nil
+	return changed(token, g, g.endBacklog(by, why, now)), nil
 }

@@ -49,15 +49,15 @@ type Guard struct {
 	// LastTick says that every planned tick up to it has been recorded.
 	// A later one may be too.
 	LastTick      Millis   `json:"lastTick,omitempty"`
-	LastGap       *GapRef  `json:"lastGap,omitempty"` // a later gap that adjoins it joins it
-	LastSuccessAt Millis   `json:"lastSuccessAt,omitempty"`
+	LastGap       *GapRef  `json:"lastGap,omitempty"`       // a later gap that adjoins it joins it
+	LastSuccessAt Millis   `json:"lastSuccessAt,omitempty"` // of a run of any kind but a backfill's
 	Last          *LastRun `json:"last,omitempty"`
 
 	Paused    *Pause `json:"paused,omitempty"`
 	ResumedAt Millis `json:"resumedAt,omitempty"` // when the last pause ended: since then a success is expected
 
 	Backlog *Backlog `json:"backlog,omitempty"` // ticks to run one by one whenever nothing else does
-	// BacklogEnd is the last backlog that a person ended before its time.
+	// BacklogEnd is the last backlog that ended before its last tick, and why.
 	BacklogEnd *BacklogEnd `json:"backlogEnd,omitempty"`
 
 	Spec      *schema.Spec `json:"spec,omitempty"` // as last seen with a tick
@@ -160,7 +160,8 @@ type Backlog struct {
 	Until Millis `json:"until"` // what has not run by then never does
 }
 
-// BacklogEnd says what of a backlog was left when a person ended it, who did and why.
+// BacklogEnd says what of a backlog was left when it was ended, who did and why. By is Itself
+// where no person did.
 type BacklogEnd struct {
 	Kind Kind   `json:"kind"`
 	Next Millis `json:"next"`

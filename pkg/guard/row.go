@@ -63,6 +63,9 @@ type Holder struct {
 // MaxCause is how much of an error's cause a row keeps, in bytes.
 const MaxCause = 1024
 
+// maxWhy is how much of a reason that nobody wrote the guard keeps, in bytes.
+const maxWhy = 160
+
 // RunTimeDuration is the run time of a row that has one.
 func (r Row) RunTimeDuration() time.Duration { return time.Duration(r.RunTime) * time.Millisecond }
 

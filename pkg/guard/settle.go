@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -26,7 +27,9 @@ type End struct {
 	// MayLinger says that work of the run may still be going on: stopping an execution is
 	// not stopping its work.
 	MayLinger bool
-	Token     string
+	// Refused says that the run never began because its start was refused for good.
+	Refused bool
+	Token   string
 	// Backlog is the next tick of the guard's backlog, for a guard that comes free. The zero
 	// value starts none.
 	Backlog BacklogTick
@@ -148,7 +151,10 @@ func settleHolder(e End, g Guard, row Row, now Millis) Decision {
 		}
 	}
 	h := g.release(e, g.Run.Terms.drain(g.Spec), now).handOver(e.Token, now)
-	if h.next == nil && len(h.ended) == 0 {
+	switch {
+	case e.Refused && ofBacklog(e.Tick): // as would be every tick behind it
+		h.guard = h.guard.endBacklog(Itself, fmt.Sprintf("%s: %s: %s", EndRefused, e.Tick, e.Cause), now)
+	case h.next == nil && len(h.ended) == 0:
 		h = h.guard.startBacklog(e.Backlog, e.Token, now)
 	}
 	writes := append([]Write{changedRow(row, want)}, h.writes...)
@@ -193,7 +199,7 @@ func (e End) settled(row Row, now Millis) Row {
 		why = e.Why
 	}
 	row = row.closed(e.Outcome, why, e.Token, now)
-	row.Error, row.Cause = e.Error, cut(e.Cause)
+	row.Error, row.Cause = e.Error, cut(e.Cause, MaxCause)
 	if e.EndedAt != 0 {
 		row.EndedAt = e.EndedAt
 	}
@@ -222,7 +228,7 @@ func (g Guard) release(e End, drain time.Duration, now Millis) Guard {
 		g.Last.RunTime = int64(ended - e.StartedAt)
 	}
 	g.TTL = guardTTL(now, e.Interval)
-	if e.Outcome == Succeeded {
+	if kind, _ := KindOf(e.Tick); e.Outcome == Succeeded && kind != Backfill { // which makes up for no tick that is due
 		g.LastSuccessAt = ended
 	}
 	g.DrainUntil = max(g.DrainUntil, e.drained(drain, now))
@@ -240,10 +246,10 @@ func (e End) drained(drain time.Duration, now Millis) Millis {
 	return e.EndedAt.Add(drain)
 }
 
-// cut shortens a cause to what a row keeps, at a character's boundary.
-func cut(cause string) string {
-	if len(cause) <= MaxCause {
-		return cause
+// cut shortens a text to so many bytes, at a character's boundary.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
 	}
-	return strings.ToValidUTF8(cause[:MaxCause], "")
+	return strings.ToValidUTF8(text[:most], "")
 }

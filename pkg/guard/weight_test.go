@@ -39,7 +39,7 @@ func TestGuardStaysSmallWhateverHappens(t *testing.T) {
 		who, why := strings.Repeat("w", 64), strings.Repeat("y", 160) // as long as people may be
 		g.Mark = &Mark{Why: MarkRelease, By: who + ": " + why, At: t0}
 		g.Paused = &Pause{By: who, Why: why, At: t0, Until: t0}
-		g.BacklogEnd = &BacklogEnd{By: who, Why: why, At: t0}
+		g.BacklogEnd = &BacklogEnd{Kind: Backfill, Next: t0, To: t0, Left: 1000, By: who, Why: strings.Repeat("y", maxWhy), At: t0}
 		g.Backlog = &Backlog{Kind: Backfill, Next: t0, To: t0, Left: 1000, Until: t0}
 	})
 	if size := jsonSize(t, b.guard()); size >= 2048 {
