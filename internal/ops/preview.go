@@ -41,8 +41,7 @@ func (a Act) Check() error {
 type Preview struct {
 	Scheduler string   `json:"scheduler"`
 	Job       string   `json:"job"`
-	Would     []string `json:"would"`         // sentences
-	Run       string   `json:"run,omitempty"` // that a release would stop
+	Would     []string `json:"would"` // sentences
 }
 
 // Preview implements Operator. It decides as the act itself does, with the same functions on the
@@ -68,9 +67,7 @@ func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 		}
 		p.Would = []string{ResumedText(statusOf(viewOf(d.Name, dec.Guard, now), dec.Guard))}
 	case a.Release != nil:
-		if p.Would, err = d.wouldRelease(g, *a.Release, now); err == nil {
-			p.Run = g.Run.ID
-		}
+		p.Would, err = d.wouldRelease(g, *a.Release, now)
 	case a.EndBacklog != nil:
 		dec, err := guard.EndBacklog(g, a.EndBacklog.By, a.EndBacklog.Reason, d.Engine.NewToken(), now)
 		if err != nil {
@@ -92,7 +89,7 @@ func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 }
 
 func (d *Direct) wouldRelease(g guard.Guard, r ReleaseRequest, now guard.Millis) ([]string, error) {
-	if _, err := guard.ReleaseJob(g, r.Run, r.By, r.Reason, d.Engine.NewToken(), now); err != nil {
+	if _, err := guard.ReleaseJob(g, r.By, r.Reason, d.Engine.NewToken(), now); err != nil {
 		return nil, notHeld(g, now, err)
 	}
 	say := []string{fmt.Sprintf("run %s of tick %s, which holds the guard of %s since %s, is marked, renews no lease and is stopped",

@@ -33,6 +33,8 @@ type execution struct {
 	work    *work
 	output  string // of a success
 
+	stopSent bool // somebody asked for it to be stopped, and went on whatever the answer was
+
 	// How long its work may go on behind its end, and whether it checks its fence: by the spec
 	// that it was claimed under, see terms.
 	drain  Millis

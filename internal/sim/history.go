@@ -65,6 +65,9 @@ type history struct {
 	queued   map[string]bool
 	accepted map[string]bool // ticks whose delivery must have left a record
 
+	deadlines map[Millis]Millis // start deadlines by planned instant, as the schedule's input had it
+	stirred   Millis            // when a backlog last moved, or something held it up
+
 	fence   int64  // the highest ever given
 	held    Millis // when the guard was last held, or runs beside each other alive
 	written int64  // the highest that a write of the job carried and was let through
@@ -82,7 +85,7 @@ type final struct {
 func newHistory() history {
 	return history{
 		finals: map[string]final{}, opened: map[string]Millis{}, gone: map[string]Millis{},
-		queued: map[string]bool{}, accepted: map[string]bool{}, exempted: map[string]bool{},
+		queued: map[string]bool{}, accepted: map[string]bool{}, exempted: map[string]bool{}, deadlines: map[Millis]Millis{},
 	}
 }
 
@@ -133,6 +136,9 @@ func (h *history) learnGuard(w *World, o *observation) {
 	g := o.after
 	if g == nil {
 		return
+	}
+	if !w.faultless {
+		h.stirs(o)
 	}
 	if g.Run != nil || g.Live > 0 || o.before != nil && o.before.Live > 0 {
 		h.held = o.at

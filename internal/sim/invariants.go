@@ -8,8 +8,9 @@ import (
 	"github.com/cronfence/cronfence/pkg/policy"
 )
 
-// invariants are the promises of the design's first section. Each is held against every
-// single observation, before the history learns of it; it returns what is wrong, or nothing.
+// invariants are the promises of the design's first section, and the rules beside them. Each is
+// held against every single observation, before the history learns of it; it returns what is wrong,
+// or nothing.
 var invariants = []invariant{
 	{"I1", oneTrusted},
 	{"I2", fencesRise},
@@ -22,6 +23,17 @@ var invariants = []invariant{
 	{"I9", oneWorks},
 	{"I10", dueTickStarts},
 	{"I10", beatingHolderStays},
+	{"start deadline", startsInTime},
+	{"pause", pausedStartsNothing},
+	{"retries", attemptsEnd},
+	{"maximum run time", beatsEnd},
+	{"waiting", rightTickWaits},
+	{"stop request", stopIsFair},
+	{"outcome", outcomeIsTrue},
+	{"live", liveIsCounted},
+	{"catch-up", missedIsCaughtUp},
+	{"backlog", backlogEnds},
+	{"backlog", backlogMoves},
 }
 
 // overlaps are what a simulation without faults counts.

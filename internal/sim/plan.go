@@ -18,10 +18,12 @@ type Plan struct {
 	Until   Millis       // the end, unless everything has come right before
 	settles Millis       // how long a run may be open
 	least   Millis       // the shortest maximum run time it ever had
-	skew    skewMode
-	typical Millis // run time
-	spread  Millis
-	runTime func(planned Millis) Millis // of a simulation without faults
+
+	longestDeadline Millis // of starts, that it ever had
+	skew            skewMode
+	typical         Millis // run time
+	spread          Millis
+	runTime         func(planned Millis) Millis // of a simulation without faults
 }
 
 type skewMode uint8
@@ -78,6 +80,7 @@ func draw(rng *rand.Rand) Plan {
 		typical: Millis(pick(5, 30, 60, 90, 130)) * 1000, spread: Millis(pick(1, 20, 60)) * 1000,
 	}
 	p.settles, p.least = settlesWithin(s), Millis(s.MaxRunSeconds*1000)
+	p.longestDeadline = Millis(s.StartDeadlineSeconds * 1000)
 	p.Until = last + p.settles + p.missedWithin()
 	return p
 }

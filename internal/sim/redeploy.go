@@ -56,6 +56,7 @@ func (w *World) deploy(s schema.Spec) {
 	end, _ := time.Parse(time.RFC3339, s.End)
 	w.plan.Last = schema.MillisOf(end)
 	w.plan.least = min(w.plan.least, Millis(s.MaxRunSeconds*1000))
+	w.plan.longestDeadline = max(w.plan.longestDeadline, Millis(s.StartDeadlineSeconds*1000))
 	w.plan.settles = max(w.plan.settles, settlesWithin(s))
 	w.plan.Until = w.plan.Last + w.plan.settles + w.plan.missedWithin()
 	w.deployed++

@@ -70,7 +70,11 @@ func (r runner) Stop(ctx context.Context, arn, errorName, cause string) error {
 		return nil
 	}}
 	e.again = e.run
-	return r.p.do(ctx, e)
+	err = r.p.do(ctx, e)
+	if x := w.executions[run]; x != nil {
+		x.stopSent = true
+	}
+	return err
 }
 
 // refuses tells whether starts are refused for good. Permissions do not change within the

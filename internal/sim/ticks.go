@@ -33,6 +33,7 @@ func (w *World) due(at Millis) {
 		w.deliver(at, spec)
 		return
 	}
+	w.history.deadlines[at] = at + Millis(spec.StartDeadlineSeconds*1000)
 	delay := w.between(0, 1_500)
 	if w.rng.IntN(4) == 0 {
 		delay = w.between(0, 59_000)
