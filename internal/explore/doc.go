@@ -59,9 +59,10 @@
 // With -explore.full it is three ticks and every pair of faults, for Skip, QueueOne and Replace,
 // with and without beats. Beats then fall between the ticks. Where both fall on the same
 // instants a heartbeat stands beside every dispatcher, and the states are four times as many:
-// there every single fault is explored, not every pair. Without the flag it is three ticks and
-// no fault, and two ticks and one. -explore.states ends each configuration early, nearest states
-// first, and its line says so.
+// there every single fault is explored, not every pair. -explore.states ends each configuration
+// early, nearest states first, and its line says so: `make explore` takes 30 million of each, which
+// takes about ten minutes on two cores, and every single fault whole. Without the flags it is three
+// ticks and no fault, and two ticks and one.
 //
 // # What is not in the model
 //
