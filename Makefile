@@ -28,8 +28,8 @@ proof: sim explore walks oracle fences chaos soak mutate load ## all the long ru
 sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 15 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
 
-STATES ?= 30000000
-explore: ## try every interleaving of a small model with every pair of faults, 30 million states of each or STATES=0 for all (needs Go, 16 GB)
+STATES ?= 25000000
+explore: ## try every interleaving of a small model with every pair of faults, 25 million states of each or STATES=0 for all (needs Go, 16 GB)
 	go test -v -timeout 0 ./internal/explore -run '^TestInvariants' -explore.full -explore.states $(STATES)
 
 walks: .venv/stamp ## walk 5,000 random sequences on memory and on an emulator (needs Go, Python 3.11)

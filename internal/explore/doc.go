@@ -60,7 +60,7 @@
 // with and without beats. Beats then fall between the ticks. Where both fall on the same
 // instants a heartbeat stands beside every dispatcher, and the states are four times as many:
 // there every single fault is explored, not every pair. -explore.states ends each configuration
-// early, nearest states first, and its line says so: `make explore` takes 30 million of each, which
+// early, nearest states first, and its line says so: `make explore` takes 25 million of each, which
 // takes about ten minutes on two cores, and every single fault whole. Without the flags it is three
 // ticks and no fault, and two ticks and one.
 //
