@@ -27,8 +27,8 @@ func rightTickWaits(_ *history, _ *World, o *observation) string {
 		switch waited := was != nil && was.Tick == row.Tick; { // whether or not its row was deleted
 		case !waited && o.rowsBefore[i] == nil && !stoodFor(o, row):
 			return fmt.Sprintf("tick %s is Coalesced and nothing stands for it", row.Tick)
-		case waited && (is == nil || is.Tick == row.Tick):
-			return fmt.Sprintf("tick %s waited, is Coalesced and nothing waits in its place", row.Tick)
+		case waited && (is == nil || is.Tick == row.Tick || !planned(is.Tick)):
+			return fmt.Sprintf("tick %s waited, is Coalesced and no planned tick waits in its place", row.Tick)
 		}
 	}
 	return ""
@@ -51,10 +51,11 @@ func waitsWell(o *observation, was, is *guard.Waiting) string {
 	return ""
 }
 
-// stoodFor tells whether another tick runs or waits for one that does neither.
+// stoodFor tells whether another planned tick runs or waits for one that does neither: a manual run
+// eats none.
 func stoodFor(o *observation, row *guard.Row) bool {
 	r, was := o.before.Run, o.before.Waiting
-	return r != nil && r.Planned > row.At || was != nil && (was.Planned > row.At || o.after.Spec.KeepFirst)
+	return r != nil && planned(r.Tick) && r.Planned > row.At || was != nil && planned(was.Tick) && (was.Planned > row.At || o.after.Spec.KeepFirst)
 }
 
 func planned(tick string) bool {

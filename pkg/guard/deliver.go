@@ -50,8 +50,8 @@ func Deliver(d Delivery, g *Guard, row *Row, now Millis) Decision {
 		Blocked: !g.Ready,
 		Paused:  g.paused(now),
 		Held:    g.occupied(now) || g.Waiting != nil,
-		Older:   g.Run != nil && d.At < g.Run.Planned,
-		Waiting: g.waiter(d.At, now),
+		Older:   d.older(*g),
+		Waiting: g.waiter(d, now),
 	})
 	switch action {
 	case policy.Start:
@@ -252,7 +252,7 @@ func (d Delivery) refusedRow(a policy.Action, g Guard, now Millis) Row {
 		row.Why = WhyPaused + ": " + g.Paused.Why
 	case policy.Coalesce:
 		row.Outcome = Coalesced
-		row.Why, row.Holder = g.coalesced(d.At, now)
+		row.Why, row.Holder = g.coalesced(d, now)
 	default:
 		row.Why, row.Holder = g.inTheWay(now)
 	}

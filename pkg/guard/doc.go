@@ -68,6 +68,9 @@
 //   - The run lives and its beats do not arrive: after lease and margin it is marked, stopped,
 //     seen to have ended, and only then taken over, as LeaseLost. A mark refuses its renewal;
 //     its own end still counts.
+//   - Somebody asks for a run around the time of a planned tick: it eats none. A planned tick is older
+//     than a later planned one alone; of the two that would wait the planned one does, and the manual
+//     run is Coalesced.
 //   - A tick waits to replace the holder: who delivers it asks the holder to stop, once, unless the
 //     job is paused. A pause withdraws the request while there is time; whoever ends it, or the
 //     sweep after one that ran out, asks again.

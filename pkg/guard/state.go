@@ -21,6 +21,7 @@ const (
 	WhyHandedOver = "waited for the guard"
 	WhyGuardLost  = "closed after the guard was lost"
 	WhyFirst      = "an earlier tick waits and keeps its place"
+	WhyPlanned    = "a planned tick waits, which a manual run makes way for"
 )
 
 // occupied tells whether no exclusive run may begin: a run holds the guard, runs of policy
@@ -81,17 +82,20 @@ func (g Guard) inTheWay(now Millis) (why string, h *Holder) {
 }
 
 // coalesced says which tick stands for one that neither runs nor waits.
-func (g Guard) coalesced(planned, now Millis) (why string, h *Holder) {
+func (g Guard) coalesced(d Delivery, now Millis) (why string, h *Holder) {
 	_, h = g.inTheWay(now)
-	switch {
-	case g.Run != nil && planned < g.Run.Planned:
+	switch w := g.Waiting; {
+	case d.older(g):
 		return WhyOlder, h
-	case g.Waiting != nil && planned < g.Waiting.Planned:
-		return WhyNewer + ": " + g.Waiting.Tick, h
-	case g.Waiting != nil:
-		return WhyFirst + ": " + g.Waiting.Tick, h
+	case w == nil:
+		return WhyHeld, h
+	case w.Kind != d.Kind:
+		return WhyPlanned + ": " + w.Tick, h
+	case d.At < w.Planned:
+		return WhyNewer + ": " + w.Tick, h
+	default:
+		return WhyFirst + ": " + w.Tick, h
 	}
-	return WhyHeld, h
 }
 
 // HolderDue tells whether the guard's holder is to be looked at and taken over: its lease ran

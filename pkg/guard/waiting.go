@@ -2,17 +2,29 @@ package guard
 
 import "github.com/cronfence/cronfence/pkg/policy"
 
-// waiter compares the tick that waits with one planned at an instant. One that waited past its
-// start deadline keeps its place from nobody.
-func (g Guard) waiter(planned, now Millis) policy.Waiter {
+// waiter compares the tick that waits with one that is delivered. One that waited past its start
+// deadline keeps its place from nobody, a manual run from no planned tick, whose place it does not
+// take either: the instant at which somebody asked for it says nothing of a plan.
+func (g Guard) waiter(d Delivery, now Millis) policy.Waiter {
+	w := g.Waiting
 	switch {
-	case g.Waiting == nil || now > g.Waiting.Deadline:
+	case w == nil || now > w.Deadline || w.Kind == Manual && d.Kind == Scheduled:
 		return policy.Nobody
-	case g.Waiting.Planned > planned:
+	case w.Kind == Scheduled && d.Kind == Manual || w.Planned > d.At:
 		return policy.NewerWaits
 	default:
 		return policy.OlderWaits
 	}
+}
+
+// older tells whether the tick is planned before the holder's: of manual runs and of a backlog
+// nothing is older.
+func (d Delivery) older(g Guard) bool {
+	if g.Run == nil || d.Kind != Scheduled {
+		return false
+	}
+	kind, _ := KindOf(g.Run.Tick)
+	return kind == Scheduled && d.At < g.Run.Planned
 }
 
 // wait lets the tick wait for the guard in the place of whatever waited, and under Replace
@@ -28,8 +40,11 @@ func (d Delivery) wait(seen, want Guard, now Millis) Decision {
 	var ended []Row
 	if seen.Waiting != nil {
 		over := closing{Coalesced, WhyNewer + ": " + d.Tick}
-		if now > seen.Waiting.Deadline {
+		switch {
+		case now > seen.Waiting.Deadline:
 			over = closing{Expired, WhyWaited}
+		case seen.Waiting.Kind != d.Kind:
+			over.why = WhyPlanned + ": " + d.Tick
 		}
 		w, closed := seen.closeWaiting(over, d.Token, now)
 		more, ended = append(more, w), append(ended, closed)
