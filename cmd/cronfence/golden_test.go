@@ -18,7 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cronfence/cronfence/internal/localcloud"
+	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/internal/sim"
+	"github.com/cronfence/cronfence/internal/testworld"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -147,6 +149,53 @@ func TestReleaseTakesOnlyAYesForOne(t *testing.T) {
 	if asked, err := answer("y\n"); exitCode(err) != exitRefused || strings.Contains(asked, "Go on?") {
 		t.Errorf("nothing to release: %v, asked %q", err, asked)
 	}
+}
+
+// meanwhile is a person who takes so long to answer that something happens.
+type meanwhile struct {
+	io.Reader
+	happens func()
+}
+
+func (m *meanwhile) Read(p []byte) (int, error) {
+	if m.happens != nil {
+		m.happens()
+		m.happens = nil
+	}
+	return m.Reader.Read(p)
+}
+
+func TestReleaseStopsNoOtherRunThanItToldOf(t *testing.T) {
+	w := newTown(t)
+	w.lived()
+	terminal := asking
+	t.Cleanup(func() { asking = terminal })
+	asking = func(*cobra.Command) bool { return true }
+	const job = "cleanup"
+	told, errOut := w.Guard(job).Run.ID, new(bytes.Buffer)
+	root := newRootCommand()
+	root.SetArgs([]string{"release", job, "--reason", "hangs", "--dev", w.url})
+	root.SetIn(&meanwhile{strings.NewReader("y\n"), func() { // it ends, and the next tick has the guard
+		w.Runs.End(told, machine.Succeeded, "")
+		if _, err := w.Settle(w.StatusEvent(told)); err != nil {
+			t.Error(err)
+		}
+		w.At("02:02:00")
+		w.Tick(testworld.Minutely(job), "02:02")
+	}})
+	root.SetOut(io.Discard)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(t.Context())
+	now := w.Guard(job)
+	if now.Run == nil || now.Run.ID == told || now.Mark != nil {
+		t.Fatalf("guard %+v: want the next run left alone", now)
+	}
+	if want := "run " + told + " does not hold the guard of job " + job + ": run " + now.Run.ID + " does"; exitCode(err) != exitRefused || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, asked %q: want a refusal that names both runs", err, errOut)
+	}
+	at := " --dev " + w.url
+	expect(t, "release "+job+" --run "+told+" --reason hangs --yes"+at, 3, "", "and is left alone")
+	expect(t, "release "+job+" --run "+now.Run.ID+" --reason hangs --yes"+at, 0, now.Run.ID, "")
 }
 
 // What a job's history would have been under another policy, as it is typed.

@@ -21,11 +21,12 @@ the guard once that has ended; a tick that waits runs next. Stopping an executio
 its work: the guard stays taken for the job's drain time. A guard that nobody holds exits 3.
 
 It says what it is about to stop and asks first. Without a terminal there is nobody to ask: it
-exits 2 unless --yes is given.
+exits 2 unless --yes is given. It stops the run that it told of, that of --run or, with --yes alone,
+the one that it finds: if another has the guard by then, that one is left alone, and it exits 3.
 
 With --json it writes one document: released, tick, ended, message, status.`,
 		`  cronfence release cleanup --reason 'hangs on a lock'
-  cronfence release cleanup --reason 'wrong input' --by alice --yes --json`,
+  cronfence release cleanup --run cleanup-20260907T020000Z-1 --reason 'wrong input' --by alice --yes --json`,
 		func(cmd *cobra.Command, op ops.Operator, args []string) error {
 			r.Job = args[0]
 			act := ops.Act{Job: r.Job, Release: &r}
@@ -40,6 +41,7 @@ With --json it writes one document: released, tick, ended, message, status.`,
 				if err := confirm(cmd, p.Would); err != nil {
 					return err
 				}
+				r.Run = p.Run // what was confirmed, whoever holds the guard by now
 			}
 			res, err := op.Release(cmd.Context(), r)
 			if err != nil {
@@ -51,6 +53,7 @@ With --json it writes one document: released, tick, ended, message, status.`,
 			return say(cmd, res.Message)
 		})
 	cmd.Flags().StringVar(&r.Reason, "reason", "", reasonUsage+"; required")
+	cmd.Flags().StringVar(&r.Run, "run", "", "`RUN` that is meant, as status shows it (default: whichever holds the guard)")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	addBy(cmd, &r.By)
 	o.addDryRun(cmd)

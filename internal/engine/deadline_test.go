@@ -112,7 +112,7 @@ func TestLookFromBeforeARunWasGivenUpProvesNothing(t *testing.T) {
 		_ = w.Runs.Start(t.Context(), spec.Machine, row.Run, string(input)) // a second one is the same
 		w.At("02:01:16")
 	}}
-	must(t)(nil, second(e.Release(t.Context(), "cleanup", "me", "why")))
+	must(t)(nil, second(e.Release(t.Context(), "cleanup", "", "me", "why")))
 	if g := w.Guard("cleanup"); g.Run == nil && g.DrainUntil == 0 {
 		t.Errorf("guard %+v, row %s: the run is at work and was given up", g, w.Row("cleanup", "02:00").Outcome)
 	}

@@ -56,11 +56,16 @@ func (e *Engine) Resume(ctx context.Context, job string) (guard.Guard, error) {
 	})
 }
 
-// Release marks the holder, stops it, and frees the guard once it has ended. free is false
-// when the holder is marked and has not ended yet: the sentinel goes on.
-func (e *Engine) Release(ctx context.Context, job, by, why string) (g guard.Guard, free bool, err error) {
+// Release marks the holder, stops it, and frees the guard once it has ended. It releases the run
+// that is named or, without a name, the one that it finds first: never another that took the guard
+// meanwhile. free is false when the holder is marked and has not ended yet: the sentinel goes on.
+func (e *Engine) Release(ctx context.Context, job, run, by, why string) (g guard.Guard, free bool, err error) {
 	g, err = e.change(ctx, job, func(g guard.Guard) (guard.Decision, error) {
-		return guard.ReleaseJob(g, by, why, e.NewToken(), e.now())
+		dec, err := guard.ReleaseJob(g, run, by, why, e.NewToken(), e.now())
+		if err == nil {
+			run = g.Run.ID
+		}
+		return dec, err
 	})
 	if err != nil {
 		return g, false, err

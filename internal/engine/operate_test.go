@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -136,7 +137,7 @@ func TestForcedReleaseStopsTheHolderAndTheWaitingTickFollows(t *testing.T) {
 	run := w.Tick(spec, "02:00")
 	w.At("02:00:59")
 	w.Tick(spec, "02:01")
-	g, free, err := w.Engine().Release(t.Context(), "cleanup", "me", "stuck")
+	g, free, err := w.Engine().Release(t.Context(), "cleanup", "", "me", "stuck")
 	if err != nil || !free || g.Run == nil || g.Run.Tick != "2026-09-07T02:01:00Z" {
 		t.Fatalf("guard %+v, free %v, %v: want it handed over", g, free, err)
 	}
@@ -147,12 +148,32 @@ func TestForcedReleaseStopsTheHolderAndTheWaitingTickFollows(t *testing.T) {
 	}
 }
 
+// A release without a name is of the run that it reads first: the guard may be handed over before
+// it is marked.
+func TestForcedReleaseGoesOnToNoOtherRun(t *testing.T) {
+	store := &overtaken{Memory: guard.NewMemory(), sets: []string{"mark"}}
+	w, spec := testworld.New(t, store), minutely(policy.QueueOne)
+	w.At("02:00:00")
+	run := w.Tick(spec, "02:00")
+	w.At("02:01:00")
+	next := w.Tick(spec, "02:01")
+	store.other = func() { must(t)(w.Succeed(run)) }
+	g, _, err := w.Engine().Release(t.Context(), "cleanup", "", "me", "stuck")
+	var refused *guard.Refusal
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), run.Run) || !strings.Contains(err.Error(), g.Run.ID) {
+		t.Errorf("error %v: want a refusal that names both runs", err)
+	}
+	if g := w.Guard("cleanup"); g.Run == nil || g.Run.Tick != next.Tick || g.Mark != nil || w.Runs.Stops != 0 {
+		t.Errorf("guard %+v, %d stops: want the next run left alone", g, w.Runs.Stops)
+	}
+}
+
 func TestForcedReleaseOfAHolderThatGoesOnIsCompletedBySweeps(t *testing.T) {
 	w, spec := testworld.New(t, nil), minutely(policy.Skip)
 	w.At("02:00:00")
 	run := w.Tick(spec, "02:00")
 	w.Runs.Deaf = true
-	_, free, err := w.Engine().Release(t.Context(), "cleanup", "me", "stuck")
+	_, free, err := w.Engine().Release(t.Context(), "cleanup", "", "me", "stuck")
 	if err != nil || free {
 		t.Fatalf("free %v, %v: it still runs", free, err)
 	}
@@ -173,7 +194,7 @@ func TestForcedReleaseOfARunThatNeverStartedWaitsUntilItCannotStart(t *testing.T
 	_, _ = w.Deliver(spec, "2026-09-07T02:00:00Z")
 	w.Runs.FailStart = nil
 	w.At("02:00:20")
-	if _, free, err := w.Engine().Release(t.Context(), "cleanup", "me", "stuck"); err != nil || free {
+	if _, free, err := w.Engine().Release(t.Context(), "cleanup", "", "me", "stuck"); err != nil || free {
 		t.Fatalf("free %v, %v: its start may be on its way", free, err)
 	}
 	w.At("02:00:40")
@@ -197,11 +218,11 @@ func TestNothingIsReleasedOfAFreeGuard(t *testing.T) {
 	w, spec := testworld.New(t, nil), minutely(policy.Skip)
 	w.Established(spec, "02:00")
 	var refused *guard.Refusal
-	if _, _, err := w.Engine().Release(t.Context(), "cleanup", "me", "x"); !errors.As(err, &refused) {
+	if _, _, err := w.Engine().Release(t.Context(), "cleanup", "", "me", "x"); !errors.As(err, &refused) {
 		t.Errorf("error %v: want a refusal", err)
 	}
 	var unknown *engine.ErrUnknownJob
-	if _, _, err := w.Engine().Release(t.Context(), "other", "me", "x"); !errors.As(err, &unknown) {
+	if _, _, err := w.Engine().Release(t.Context(), "other", "", "me", "x"); !errors.As(err, &unknown) {
 		t.Errorf("error %v: want the job unknown", err)
 	}
 }

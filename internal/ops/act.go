@@ -53,7 +53,7 @@ func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, 
 		return ReleaseResult{}, err
 	}
 	sending, cancel := d.sending(ctx)
-	g, _, err := d.Engine.Release(sending, r.Job, r.By, r.Reason)
+	g, _, err := d.Engine.Release(sending, r.Job, r.Run, r.By, r.Reason)
 	cancel()
 	if err != nil {
 		return ReleaseResult{}, d.explain(ctx, notHeld(g, d.now(), err))
@@ -82,7 +82,7 @@ func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, 
 // notHeld says of a guard that nobody holds what is to be said besides.
 func notHeld(g guard.Guard, now guard.Millis, err error) error {
 	var refused *guard.Refusal
-	if errors.As(err, &refused) && draining(g, now) {
+	if errors.As(err, &refused) && g.Run == nil && draining(g, now) {
 		return refusal("the guard of job %s is not held: work of its last run may go on until %s, and nothing can cut that short", g.Job, g.DrainUntil)
 	}
 	return err

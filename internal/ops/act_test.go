@@ -171,6 +171,27 @@ func TestReleaseStopsTheHolderAndHandsOver(t *testing.T) {
 	}
 }
 
+// Between what a person was shown and the word, the guard may go to another run.
+func TestReleaseStopsTheRunThatThePreviewTold(t *testing.T) {
+	d := newDesk(t)
+	spec := testworld.Minutely("cleanup")
+	spec.Overlap = policy.QueueOne
+	d.Established(spec, "01:59")
+	d.At("02:00:00")
+	run := d.Tick(spec, "02:00")
+	d.At("02:01:00")
+	d.Tick(spec, "02:01")
+	release := ops.ReleaseRequest{Job: "cleanup", By: "alice@laptop", Reason: "hangs"}
+	release.Run = must(d.op.Preview(t.Context(), ops.Act{Job: "cleanup", Release: &release})).Run
+	must(d.Succeed(run))
+	_, err := d.op.Release(t.Context(), release)
+	want := "run cleanup-20260907T020000Z-1 does not hold the guard of job cleanup: run cleanup-20260907T020100Z-1 does, and is left alone"
+	var refused *guard.Refusal
+	if !errors.As(err, &refused) || err.Error() != want || d.Guard("cleanup").Mark != nil {
+		t.Errorf("got %v\nwant %s", err, want)
+	}
+}
+
 func TestReleaseOfADeafRunLeavesItMarked(t *testing.T) {
 	d := newDesk(t)
 	spec := testworld.Minutely("cleanup")

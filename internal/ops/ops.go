@@ -110,6 +110,7 @@ type PauseRequest struct {
 // ReleaseRequest asks for the holder's end.
 type ReleaseRequest struct {
 	Job    string `json:"-"`
+	Run    string `json:"run,omitempty"` // the run that is meant, and no other; empty: whoever holds the guard
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }

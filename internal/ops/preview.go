@@ -41,7 +41,8 @@ func (a Act) Check() error {
 type Preview struct {
 	Scheduler string   `json:"scheduler"`
 	Job       string   `json:"job"`
-	Would     []string `json:"would"` // sentences
+	Would     []string `json:"would"`         // sentences
+	Run       string   `json:"run,omitempty"` // that a release would stop
 }
 
 // Preview implements Operator. It decides as the act itself does, with the same functions on the
@@ -67,7 +68,9 @@ func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 		}
 		p.Would = []string{ResumedText(statusOf(viewOf(d.Name, dec.Guard, now), dec.Guard))}
 	case a.Release != nil:
-		p.Would, err = d.wouldRelease(g, *a.Release, now)
+		if p.Would, err = d.wouldRelease(g, *a.Release, now); err == nil {
+			p.Run = g.Run.ID
+		}
 	case a.EndBacklog != nil:
 		dec, err := guard.EndBacklog(g, a.EndBacklog.By, a.EndBacklog.Reason, d.Engine.NewToken(), now)
 		if err != nil {
@@ -89,7 +92,7 @@ func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 }
 
 func (d *Direct) wouldRelease(g guard.Guard, r ReleaseRequest, now guard.Millis) ([]string, error) {
-	if _, err := guard.ReleaseJob(g, r.By, r.Reason, d.Engine.NewToken(), now); err != nil {
+	if _, err := guard.ReleaseJob(g, r.Run, r.By, r.Reason, d.Engine.NewToken(), now); err != nil {
 		return nil, notHeld(g, now, err)
 	}
 	say := []string{fmt.Sprintf("run %s of tick %s, which holds the guard of %s since %s, is marked, renews no lease and is stopped",

@@ -48,7 +48,7 @@ func TestSweepThatStalledSendsNoStartPastItsOwnDeadline(t *testing.T) {
 	r.At("02:00:58")
 	store.do = func() { // half a minute passes; meanwhile the run is given up and another begins
 		r.At("02:01:05")
-		_, _, _ = r.Engine().Release(t.Context(), "cleanup", "me", "stuck")
+		_, _, _ = r.Engine().Release(t.Context(), "cleanup", "", "me", "stuck")
 		r.At("02:01:28")
 		r.Sweep("cleanup")
 		if next := r.Tick(spec, "02:01"); !next.Started {

@@ -58,7 +58,7 @@ func (w *World) pause(p *process) error {
 }
 
 func (w *World) release(p *process) error {
-	_, _, err := p.engine().Release(context.Background(), simJob, "ada", "it hangs")
+	_, _, err := p.engine().Release(context.Background(), simJob, "", "ada", "it hangs")
 	return err
 }
 

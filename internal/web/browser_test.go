@@ -168,6 +168,32 @@ func TestResumingSaysThatABackfillGoesOn(t *testing.T) {
 	b.See(".facts", "backfill-2026-09-07T00:00:00Z")
 }
 
+// The person reads and types for as long as it takes; the guard may go on meanwhile.
+func TestReleaseButtonStopsNoOtherRunThanItNamed(t *testing.T) {
+	d := newDesk(t)
+	spec := testworld.Minutely("cleanup")
+	d.Established(spec, "01:59")
+	d.At("02:00:00")
+	shown := d.Tick(spec, "02:00")
+	b := webtest.Open(t)
+	b.Go(d.server.URL() + cleanup + "#" + token(d))
+	b.See("h1", "held")
+	b.Press("Release…")
+	b.Expect("409") // it is refused
+	b.See("dialog", "Run "+shown.Run+" is stopped")
+	if _, err := d.Succeed(shown); err != nil {
+		t.Fatal(err)
+	}
+	d.At("02:01:00")
+	next := d.Tick(spec, "02:01")
+	b.Type("hangs")
+	b.Press("Stop the run and release")
+	b.See("#message", "run "+next.Run+" does, and is left alone")
+	if now := d.Guard("cleanup"); now.Run == nil || now.Mark != nil {
+		t.Errorf("guard %+v: want the next run left alone", now)
+	}
+}
+
 // The buttons go through the guard and on the record.
 func TestButtonsRunReplacePauseAndRelease(t *testing.T) {
 	d := newDesk(t)

@@ -76,6 +76,8 @@
 //     sweep after one that ran out, asks again.
 //   - It cannot be stopped: it keeps its place, ticks are skipped, and a warning says so. For a
 //     job that fences its writes its end is not awaited: they are refused from the next fence on.
+//   - A person releases a run, and the guard goes to another before it is marked: refused. A release
+//     is of the run that was shown or, where none was, that it reads first.
 //   - An execution has ended and its work may not have (a Lambda goes on until its timeout): the
 //     guard is held until the drain is over, except after success, or after an error that the
 //     one task returned itself.

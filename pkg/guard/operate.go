@@ -38,10 +38,16 @@ func ResumeJob(g Guard, token string, now Millis) (Decision, error) {
 }
 
 // ReleaseJob marks the holder: from then on it renews no lease, it is stopped, and the guard
-// comes free once it has ended. The fence is not raised: that alone would stop no write.
-func ReleaseJob(g Guard, by, why, token string, now Millis) (Decision, error) {
-	if g.Run == nil {
+// comes free once it has ended. The fence is not raised: that alone would stop no write. A run
+// that is named is the only one that is meant; without, it is whoever holds the guard.
+func ReleaseJob(g Guard, run, by, why, token string, now Millis) (Decision, error) {
+	switch {
+	case g.Run == nil && run == "":
 		return Decision{}, refusal("no run holds the guard of job %s: nothing to release", g.Job)
+	case g.Run == nil:
+		return Decision{}, refusal("run %s does not hold the guard of job %s, and no other does: nothing to release", run, g.Job)
+	case run != "" && run != g.Run.ID:
+		return Decision{}, refusal("run %s does not hold the guard of job %s: run %s does, and is left alone", run, g.Job, g.Run.ID)
 	}
 	want := g
 	want.Mark = &Mark{Why: MarkRelease, By: by + ": " + why, At: now}

@@ -50,12 +50,12 @@ func TestResumeStartsNothingAndRefusesWhatIsNotPaused(t *testing.T) {
 
 func TestForcedReleaseMarksTheHolderAndRaisesNoFence(t *testing.T) {
 	b := newBench(t, jobOf(policy.Skip))
-	_, err := ReleaseJob(b.guard(), "me", "stuck", "r", b.now)
+	_, err := ReleaseJob(b.guard(), "", "me", "stuck", "r", b.now)
 	if got := refusedBy(t, err); !strings.Contains(got, "no run holds the guard") {
 		t.Error(got)
 	}
 	run := b.started(0)
-	d, err := ReleaseJob(b.guard(), "me", "stuck", "r", b.now)
+	d, err := ReleaseJob(b.guard(), "", "me", "stuck", "r", b.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +66,22 @@ func TestForcedReleaseMarksTheHolderAndRaisesNoFence(t *testing.T) {
 	}
 	if got := b.renewed(beatOf(run)); got != LostLease {
 		t.Errorf("beat of a released run: %v", got)
+	}
+}
+
+func TestReleaseOfARunLeavesAnotherAlone(t *testing.T) {
+	b := newBench(t, jobOf(policy.Skip))
+	_, err := ReleaseJob(b.guard(), "other-1", "me", "stuck", "r", b.now)
+	if got := refusedBy(t, err); got != "run other-1 does not hold the guard of job cleanup, and no other does: nothing to release" {
+		t.Error(got)
+	}
+	run := b.started(0)
+	_, err = ReleaseJob(b.guard(), "other-1", "me", "stuck", "r", b.now)
+	if got := refusedBy(t, err); got != "run other-1 does not hold the guard of job cleanup: run "+run.Run+" does, and is left alone" {
+		t.Error(got)
+	}
+	if d, err := ReleaseJob(b.guard(), run.Run, "me", "stuck", "r", b.now); err != nil || d.Guard.Mark == nil {
+		t.Errorf("%+v, %v: want the run marked that is meant", d.Guard, err)
 	}
 }
 

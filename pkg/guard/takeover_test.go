@@ -50,7 +50,7 @@ func TestHolderThatRunsIsMarkedThenStoppedThenTakenOver(t *testing.T) {
 func TestMarkedHolderNeedNotBeDueByItsLease(t *testing.T) {
 	b := newBench(t, jobOf(policy.Skip))
 	b.started(0)
-	g, err := ReleaseJob(b.guard(), "me", "stuck", "r", b.now)
+	g, err := ReleaseJob(b.guard(), "", "me", "stuck", "r", b.now)
 	if err != nil {
 		t.Fatal(err)
 	}

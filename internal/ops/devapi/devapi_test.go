@@ -116,7 +116,15 @@ func TestTheClientActs(t *testing.T) {
 	if p, err := c.Resume(ctx, "cleanup"); err != nil || p.Paused != nil {
 		t.Errorf("resume: %+v, %v", p, err)
 	}
-	if res, err := c.Release(ctx, ops.ReleaseRequest{Job: "cleanup", By: "alice@laptop", Reason: "hangs"}); err != nil || !res.Ended {
+	release := ops.ReleaseRequest{Job: "cleanup", Run: "other-1", By: "alice@laptop", Reason: "hangs"}
+	if _, err := c.Release(ctx, release); err == nil || !strings.Contains(err.Error(), "run other-1 does not hold the guard") {
+		t.Errorf("release of another run: %v", err)
+	}
+	p, err := c.Preview(ctx, ops.Act{Job: "cleanup", Release: &ops.ReleaseRequest{By: "alice@laptop", Reason: "hangs"}})
+	if release.Run = p.Run; err != nil || p.Run == "" {
+		t.Errorf("preview: %+v, %v", p, err)
+	}
+	if res, err := c.Release(ctx, release); err != nil || !res.Ended {
 		t.Errorf("release: %+v, %v", res, err)
 	}
 }

@@ -240,11 +240,12 @@ const acts = {
     done: () => [job + " is paused.", "done"],
   }),
   resume: (job, path) => ({ send: () => post(path + "/resume", {}), done: (s) => [job + " is resumed; " + (s.backlog ? "its " + s.backlog.kind.replace("catchup", "catch-up") + " goes on." : "that starts nothing by itself."), "done"] }),
-  release: (job, path) => ({
+  // The run as it is now: the button goes on to be that of whichever holds the guard.
+  release: (job, path, { run }) => ({
     title: "Release the guard of " + job,
-    text: "Its run is stopped and its tick recorded as Aborted. The guard comes free once the run has ended.",
+    text: "Run " + run + " is stopped and its tick recorded as Aborted. The guard comes free once the run has ended.",
     verb: "Stop the run and release",
-    send: (reason) => post(path + "/release", { by, reason }),
+    send: (reason) => post(path + "/release", { by, reason, run }),
     done: (r) => [r.message, "done"],
   }),
   fault: (job, path, data) => ({ send: () => post(path, JSON.parse(data.fault)), done: (f) => [f.text + (f.last ? ": " + f.last : " is asked for; it waits for its occasion."), "done"] }),

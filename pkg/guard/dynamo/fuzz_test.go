@@ -132,7 +132,7 @@ func decisions(g *guard.Guard, row *guard.Row, now guard.Millis) map[string]guar
 	all["block"] = guard.BlockUntil(*g, nil, "t", now)
 	all["advance"], _ = guard.Advance(*g, "t", now)
 	all["resume"], _ = guard.ResumeJob(*g, "t", now)
-	all["release"], _ = guard.ReleaseJob(*g, "me", "why", "t", now)
+	all["release"], _ = guard.ReleaseJob(*g, "", "me", "why", "t", now)
 	all["expect"], _ = guard.Expect(spec, g, 0, "t", now)
 	all["backlog"], _ = guard.AdvanceBacklog(*g, guard.BacklogTick{At: now}, "t", now)
 	if g.Run != nil {

@@ -63,7 +63,7 @@ func (w *walker) operate(g guard.Guard) (string, guard.Decision) {
 		dec, _ := guard.ResumeJob(g, w.newToken(), w.now)
 		return "resume", dec
 	case n < 70:
-		dec, _ := guard.ReleaseJob(g, "me", "stuck", w.newToken(), w.now)
+		dec, _ := guard.ReleaseJob(g, "", "me", "stuck", w.newToken(), w.now)
 		return "release", dec
 	case n < 74:
 		dec, _ := guard.EndBacklog(g, "me", "wrong range", w.newToken(), w.now)
