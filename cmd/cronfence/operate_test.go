@@ -151,7 +151,7 @@ func TestVerbsAgainstDev(t *testing.T) {
 	expect(t, "resume cleanup sync"+at, 3, "", "job cleanup is not paused; job sync is not paused")
 
 	now := time.Now().UTC()
-	span := " --from " + now.Add(-time.Hour).Format(time.RFC3339) + " --to " + now.Add(-time.Second).Format(time.RFC3339)
+	span := " --from " + now.Add(-90*time.Minute).Format(time.RFC3339) + " --to " + now.Add(-30*time.Minute-time.Second).Format(time.RFC3339)
 	expect(t, "backfill sync --dry-run"+span+at, 0, "4 ticks of sync, from", "")
 	if b := document[backfilled](t, "backfill sync --wait --json"+span+at, 0); b.Ticks != 4 || b.Outcomes[guard.Succeeded] != 4 {
 		t.Errorf("backfill: got %+v", b)

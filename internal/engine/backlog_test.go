@@ -1,10 +1,13 @@
 package engine_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/internal/testworld"
@@ -131,5 +134,97 @@ func TestABackfillEndsOnTheRecordWithItsSchedule(t *testing.T) {
 	w.Sweep("cleanup")
 	if got := backfilled(t, w); len(got) != 1 || got[guard.Succeeded] != 1 {
 		t.Errorf("%v: want no more of its ticks run", got)
+	}
+}
+
+// finish ends every run of the backlog as it comes, sweeping in between, and returns how many sweeps
+// it took.
+func finish(t *testing.T, w *testworld.World, end func(row guard.Row)) (sweeps int) {
+	t.Helper()
+	for ; w.Guard("cleanup").Backlog != nil || w.Guard("cleanup").Run != nil; sweeps++ {
+		if sweeps > 100 {
+			t.Fatal("the backlog is never over")
+		}
+		for g := w.Guard("cleanup"); g.Run != nil; g = w.Guard("cleanup") {
+			w.Clock = w.Clock.Add(time.Second)
+			end(*w.RowOf("cleanup", g.Run.Tick))
+		}
+		w.Sweep("cleanup")
+	}
+	return sweeps
+}
+
+func TestARepeatedBackfillRunsWhatDidNotSucceedBefore(t *testing.T) {
+	w, _ := tenMinutely(t)
+	succeed := func(row guard.Row) { must(t)(w.Succeed(runOf(row))) }
+	backfill(t, w, 0, 30*time.Minute)
+	finish(t, w, func(row guard.Row) {
+		if row.At.Time().Minute() == 10 {
+			succeed(row)
+			return
+		}
+		must(t)(w.Fail(runOf(row), "OutOfStock", ""))
+	})
+	from, to := schema.MillisOf(testworld.Midnight), schema.MillisOf(testworld.Midnight.Add(50*time.Minute))
+	n := w.Runs.Started
+	_, b, err := w.Engine().Backfill(t.Context(), "cleanup", from, to)
+	if err != nil || b.Planned != 6 || b.Passed != 1 {
+		t.Errorf("%+v, %v: want six ticks, one of them passed over", b, err)
+	}
+	var ran []string
+	finish(t, w, func(row guard.Row) {
+		ran = append(ran, row.Tick)
+		succeed(row)
+	})
+	want := []string{
+		"backfill-2026-09-07T00:00:00Z-2", "backfill-2026-09-07T00:20:00Z-2", "backfill-2026-09-07T00:30:00Z-2",
+		"backfill-2026-09-07T00:40:00Z", "backfill-2026-09-07T00:50:00Z",
+	}
+	if diff := cmp.Diff(want, ran); diff != "" || w.Runs.Started != n+5 {
+		t.Errorf("%d executions, ran (-want +got):\n%s", w.Runs.Started-n, diff)
+	}
+	var refused *guard.Refusal
+	if _, _, err := w.Engine().Backfill(t.Context(), "cleanup", from, to); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "succeeded in an earlier backfill") {
+		t.Errorf("error %v: want it refused, since nothing is left to be run", err)
+	}
+}
+
+func TestPassingOverTicksThatSucceededTakesNoSweepEach(t *testing.T) {
+	w, _ := tenMinutely(t)
+	at := func(n int) guard.Millis {
+		return schema.MillisOf(testworld.Midnight.Add(time.Duration(n-1000) * 10 * time.Minute))
+	}
+	for n := range 500 { // each was tried twice
+		for again, outcome := range []guard.Outcome{guard.Failed, guard.Succeeded} {
+			tick := guard.AgainID(guard.Backfill, at(n), again)
+			must(t)(nil, w.Store.Store.Commit(t.Context(), guard.Commit{Job: "cleanup", Writes: []guard.Write{{
+				SK: schema.TickSK(tick), Absent: true,
+				Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: tick}, {Name: "at", Value: at(n)}, {Name: "kind", Value: guard.Backfill}, {Name: "outcome", Value: outcome}}},
+			}}}))
+		}
+	}
+	_, b, err := w.Engine().Backfill(t.Context(), "cleanup", at(0), at(501))
+	if err != nil || b.Planned != 502 || b.Passed != 500 {
+		t.Fatalf("%+v, %v: want 500 of 502 ticks passed over", b, err)
+	}
+	if g := w.Guard("cleanup"); g.Run == nil || g.Run.Tick != guard.TickID(guard.Backfill, at(500)) || g.Backlog.Left != 1 {
+		t.Errorf("run %+v, backlog %+v: want the first tick that did not succeed", g.Run, g.Backlog)
+	}
+}
+
+// The tick of 12:10 is on its way: a backfill up to now must not run it beside itself.
+func TestABackfillUpToNowLeavesOutTicksThatMayStillCome(t *testing.T) {
+	w, spec := tenMinutely(t)
+	now := schema.MillisOf(w.At("12:10:20"))
+	_, b, err := w.Engine().Backfill(t.Context(), "cleanup", now.Add(-30*time.Minute), now)
+	if err != nil || b.Planned != 2 || b.Last != schema.MillisOf(testworld.Midnight.Add(12*time.Hour)) {
+		t.Errorf("%+v, %v: want the two ticks up to 12:00, which are on record", b, err)
+	}
+	finish(t, w, func(row guard.Row) { must(t)(w.Succeed(runOf(row))) })
+	n := w.Runs.Started
+	must(t)(w.Succeed(w.Tick(spec, "12:10")))
+	finish(t, w, nil)
+	if w.Runs.Started != n+1 || w.RowOf("cleanup", "backfill-2026-09-07T12:10:00Z") != nil {
+		t.Errorf("%d executions of 12:10", w.Runs.Started-n)
 	}
 }

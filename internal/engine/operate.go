@@ -78,31 +78,6 @@ func (e *Engine) Release(ctx context.Context, job, run, by, why string) (g guard
 	return *next, !stays, nil
 }
 
-// Backfill queues the planned ticks between two instants, both included, to be run one at a
-// time behind everything else the job does. It returns how many there are.
-func (e *Engine) Backfill(ctx context.Context, job string, from, to guard.Millis) (g guard.Guard, count int, err error) {
-	g, err = e.change(ctx, job, func(g guard.Guard) (guard.Decision, error) {
-		p, err := PlannedBy(g)
-		if err != nil {
-			return guard.Decision{}, err
-		}
-		count = p.Count(from-1, to)
-		return guard.BackfillJob(g, from, to, count, e.NewToken(), e.now())
-	})
-	if err != nil {
-		return g, 0, err
-	}
-	_, err = e.sweepBacklog(ctx, &g, e.deadline())
-	return g, count, err
-}
-
-// EndBacklog ends a backfill or catch-up under way. One of its ticks that runs goes on.
-func (e *Engine) EndBacklog(ctx context.Context, job, by, why string) (guard.Guard, error) {
-	return e.change(ctx, job, func(g guard.Guard) (guard.Decision, error) {
-		return guard.EndBacklog(g, by, why, e.NewToken(), e.now())
-	})
-}
-
 // Run delivers a run that a person asked for now. by says who and why.
 func (e *Engine) Run(ctx context.Context, job, by string, override func(*guard.Delivery)) (Result, error) {
 	g, err := e.Store.Guard(ctx, job)

@@ -153,40 +153,6 @@ func (e *Engine) sightOfHolder(ctx context.Context, g guard.Guard) (guard.Sight,
 	return sight, err
 }
 
-// backlogTick finds the next tick of a guard's backlog. One that is on record under its own
-// id, or that was not missed after all, is passed over. now is the decision's.
-func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard, now guard.Millis) (guard.BacklogTick, error) {
-	if g == nil || g.Backlog == nil {
-		return guard.BacklogTick{}, nil
-	}
-	p, err := PlannedBy(*g)
-	if err != nil {
-		return guard.BacklogTick{}, err
-	}
-	b := *g.Backlog
-	at := p.Next(b.Next - 1)
-	t := guard.BacklogTick{At: at, Next: b.To + 1}
-	if g.SpecHash != "" { // else its schedule is gone
-		t.Due, t.Coming = p.Prev(now+1), p.Next(now)
-	}
-	if at == 0 || at > b.To {
-		return t, nil
-	}
-	t.Interval, t.Next = p.interval(at), p.Next(at)
-	ids := []string{guard.TickID(b.Kind, at)}
-	if b.Kind == guard.CatchUp {
-		ids = append(ids, guard.TickID(guard.Scheduled, at))
-	}
-	for _, id := range ids {
-		row, err := e.Store.Row(ctx, g.Job, id)
-		if err != nil {
-			return guard.BacklogTick{}, fmt.Errorf("read tick %s of %s: %w", id, g.Job, err)
-		}
-		t.Done = t.Done || row != nil
-	}
-	return t, nil
-}
-
 // Beat renews a run's lease. It returns until when the run is trusted if the answer is
 // Renewed. An error says that the store could not be asked, which is no lost lease.
 func (e *Engine) Beat(ctx context.Context, b guard.Beat) (guard.Renewal, time.Time, error) {

@@ -86,30 +86,6 @@ func (e *Engine) sweepMissed(ctx context.Context, g *guard.Guard, _ guard.Millis
 	return next, err
 }
 
-func (e *Engine) sweepBacklog(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
-	if g.Backlog == nil || !g.Ready {
-		return g, nil
-	}
-	now := e.now()
-	tick, err := e.backlogTick(ctx, g, now)
-	if err != nil {
-		return nil, err
-	}
-	dec, ok := guard.AdvanceBacklog(*g, tick, e.NewToken(), now)
-	if !ok {
-		return g, nil
-	}
-	refused, err := e.commit(ctx, dec)
-	if err != nil {
-		return nil, err
-	}
-	if refused != nil { // whatever the guard's version says: two may have meant to write the same
-		return e.Store.Guard(ctx, g.Job)
-	}
-	e.startNext(ctx, dec, deadline)
-	return &dec.Guard, nil
-}
-
 // maxShared bounds the runs of policy Allow that one sweep of a job looks at.
 const maxShared = 50
 

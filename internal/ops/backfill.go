@@ -29,15 +29,17 @@ const (
 type BackfillResult struct {
 	Scheduler string    `json:"scheduler"`
 	Job       string    `json:"job"`
-	Ticks     int       `json:"ticks"`
-	First     time.Time `json:"first"` // planned tick
+	Ticks     int       `json:"ticks"`                // that are to run
+	Passed    int       `json:"passedOver,omitempty"` // besides: an earlier backfill of theirs succeeded
+	First     time.Time `json:"first"`                // planned tick, of all
 	Last      time.Time `json:"last"`
-	Until     time.Time `json:"until"` // what has not run by then never does
+	Until     time.Time `json:"until"`             // what has not run by then never does
+	Version   int64     `json:"version,omitempty"` // of the guard when it was put there: its runs have higher fences
 	Message   string    `json:"message"`
 }
 
-// backfill finds the planned ticks that a request means.
-func (d *Direct) backfill(g guard.Guard, r BackfillRequest) (BackfillResult, error) {
+// backfill finds the planned ticks that a request means, and of which an earlier one succeeded.
+func (d *Direct) backfill(ctx context.Context, g guard.Guard, r BackfillRequest) (BackfillResult, error) {
 	res := BackfillResult{Scheduler: d.Name, Job: r.Job}
 	now, from, to := d.now(), schema.MillisOf(r.From), schema.MillisOf(r.To)
 	switch {
@@ -48,25 +50,40 @@ func (d *Direct) backfill(g guard.Guard, r BackfillRequest) (BackfillResult, err
 	case to > now:
 		return res, invalid("to %s: must be in the past: planned ticks come by themselves", to)
 	}
-	p, err := engine.PlannedBy(g)
+	b, err := engine.PlanBackfill(g, from, to, now)
 	if err != nil {
 		return res, err
 	}
-	if res.Ticks = p.Count(from-1, to); res.Ticks > 0 {
-		res.First, res.Last = p.Next(from-1).Time(), p.Prev(to+1).Time()
-	}
 	switch {
-	case res.Ticks > MaxTicks:
-		return res, invalid("from %s to %s: has %d ticks: must be at most %d", from, to, res.Ticks, MaxTicks)
-	case res.Ticks > ManyTicks && !r.Yes:
-		return res, invalid("from %s to %s: has %d ticks: more than %d need --yes", from, to, res.Ticks, ManyTicks)
+	case b.Planned > MaxTicks:
+		return res, invalid("from %s to %s: has %d ticks: must be at most %d", from, to, b.Planned, MaxTicks)
+	case b.Planned > ManyTicks && !r.Yes:
+		return res, invalid("from %s to %s: has %d ticks: more than %d need --yes", from, to, b.Planned, ManyTicks)
+	}
+	if err := d.Engine.CountPassed(ctx, g, &b); err != nil {
+		return res, err
+	}
+	if _, err := guard.BackfillJob(g, b.From, b.To, b.Planned, b.Passed, d.Engine.NewToken(), now); err != nil {
+		return res, d.explain(ctx, err)
 	}
 	res.Until = now.Add(guard.BackfillWindow).Time()
-	res.Message = fmt.Sprintf("%d ticks of %s, from %s to %s, run one at a time, planned ticks first", res.Ticks, r.Job, schema.TickID(res.First), schema.TickID(res.Last))
+	res.tell(g, b, now)
+	return res, nil
+}
+
+// tell says what a backfill comes to.
+func (res *BackfillResult) tell(g guard.Guard, b engine.Backfilling, now guard.Millis) {
+	res.Ticks, res.Passed, res.First, res.Last = b.Planned-b.Passed, b.Passed, b.First.Time(), b.Last.Time()
+	res.Message = fmt.Sprintf("%d ticks of %s, from %s to %s, run one at a time, planned ticks first", res.Ticks, res.Job, b.First, b.Last)
+	if b.Passed > 0 {
+		res.Message += fmt.Sprintf("; %d more are passed over: an earlier backfill of them succeeded", b.Passed)
+	}
+	if b.Coming > 0 {
+		res.Message += fmt.Sprintf("; %d behind them are left out: they may still come by themselves", b.Coming)
+	}
 	if paused(g, now) {
 		res.Message += fmt.Sprintf("; the job is %s, and nothing of it runs until it is resumed", pauseText(*g.Paused))
 	}
-	return res, nil
 }
 
 // Backfill implements Operator.
@@ -75,16 +92,18 @@ func (d *Direct) Backfill(ctx context.Context, r BackfillRequest) (BackfillResul
 	if err != nil {
 		return BackfillResult{}, err
 	}
-	res, err := d.backfill(g, r)
+	res, err := d.backfill(ctx, g, r)
 	if err != nil {
 		return res, err
 	}
 	sending, cancel := d.sending(ctx)
 	defer cancel()
-	_, res.Ticks, err = d.Engine.Backfill(sending, r.Job, schema.MillisOf(r.From), schema.MillisOf(r.To))
+	put, b, err := d.Engine.Backfill(sending, r.Job, schema.MillisOf(r.From), schema.MillisOf(r.To))
 	if err != nil {
 		return res, d.explain(ctx, err)
 	}
+	res.Version = put.Version
+	res.tell(put, b, d.now())
 	return res, nil
 }
 
@@ -158,14 +177,14 @@ func progressOf(b BackfillResult, s Status) BackfillProgress {
 	return p
 }
 
-// outcomesOf counts the outcomes of a backfill's ticks.
+// outcomesOf counts the outcomes of a backfill's ticks, not those of an earlier one.
 func outcomesOf(ctx context.Context, op Operator, b BackfillResult) (map[guard.Outcome]int, error) {
 	counts := map[guard.Outcome]int{}
 	for e, err := range op.History(ctx, HistoryQuery{Job: b.Job, Since: b.First, Kind: guard.Backfill}) {
 		if err != nil {
 			return nil, err
 		}
-		if !e.At.After(b.Last) {
+		if !e.At.After(b.Last) && e.Fence > b.Version {
 			counts[e.Outcome]++
 		}
 	}

@@ -277,6 +277,47 @@ func TestABackfillIsOfThePastAndItsProgressIsToldUntilItsEnd(t *testing.T) {
 	}
 }
 
+func TestARepeatedBackfillTellsWhatItPassesOverAndWaitsForItsOwnRuns(t *testing.T) {
+	d := newDesk(t)
+	d.Established(testworld.Spec("cleanup", "cron(0/10 * * * ? *)"), "02:00")
+	d.At("02:10:05")
+	ctx, fail := t.Context(), true
+	sleep := func(context.Context, time.Duration) error {
+		d.Clock = d.Clock.Add(time.Second)
+		if h := must(d.op.Status(ctx, "cleanup")).Holder; h != nil {
+			run := reply(ops.RunResult{Job: "cleanup", Tick: h.Tick, Run: h.Run, Fence: h.Fence})
+			if fail && !strings.Contains(h.Tick, "01:10") {
+				must(d.Fail(run, "OutOfStock", ""))
+				return nil
+			}
+			must(d.Succeed(run))
+		}
+		return nil
+	}
+	ask := ops.BackfillRequest{Job: "cleanup", From: testworld.Midnight.Add(time.Hour), To: d.Clock}
+	wait := func() (ops.BackfillResult, map[guard.Outcome]int) {
+		b := must(d.op.Backfill(ctx, ask))
+		return b, must(ops.WaitBackfill(ctx, d.op, b, func(ops.BackfillProgress) {}, sleep))
+	}
+	if b, got := wait(); b.Ticks != 7 || b.Passed != 0 || got[guard.Failed] != 6 || got[guard.Succeeded] != 1 {
+		t.Errorf("got %+v, %v", b, got)
+	}
+	fail = false
+	b, got := wait()
+	if b.Ticks != 6 || b.Passed != 1 || len(got) != 1 || got[guard.Succeeded] != 6 {
+		t.Errorf("again: got %+v, %v: want the six that failed", b, got)
+	}
+	want := "6 ticks of cleanup, from 2026-09-07T01:00:00Z to 2026-09-07T02:00:00Z, run one at a time, planned ticks first; " +
+		"1 more are passed over: an earlier backfill of them succeeded; 1 behind them are left out: they may still come by themselves"
+	if b.Message != want {
+		t.Errorf("got %q", b.Message)
+	}
+	ask.To = testworld.Midnight.Add(90 * time.Minute)
+	if _, err := d.op.Preview(ctx, ops.Act{Job: "cleanup", Backfill: &ask}); err == nil || !strings.Contains(err.Error(), "succeeded in an earlier backfill") {
+		t.Errorf("a third time: got %v", err)
+	}
+}
+
 func TestLogsAreThoseOfTheTimeOfARun(t *testing.T) {
 	d := newDesk(t)
 	a := &around{lines: []ops.LogLine{{Text: "hello"}}}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/pkg/guard"
-	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // Act is an act to be previewed: exactly one request is set.
@@ -80,7 +79,10 @@ func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 	case a.Backfill != nil:
 		r := *a.Backfill
 		r.Job = a.Job
-		p.Would, err = d.wouldBackfill(g, r, now)
+		var res BackfillResult
+		if res, err = d.backfill(ctx, g, r); err == nil {
+			p.Would = []string{res.Message}
+		}
 	case a.Run != nil:
 		r := *a.Run
 		r.Job = a.Job
@@ -104,17 +106,6 @@ func (d *Direct) wouldRelease(g guard.Guard, r ReleaseRequest, now guard.Millis)
 		say = append(say, fmt.Sprintf("tick %s, which waits, runs next", w.Tick))
 	}
 	return say, nil
-}
-
-func (d *Direct) wouldBackfill(g guard.Guard, r BackfillRequest, now guard.Millis) ([]string, error) {
-	res, err := d.backfill(g, r)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := guard.BackfillJob(g, schema.MillisOf(r.From), schema.MillisOf(r.To), res.Ticks, d.Engine.NewToken(), now); err != nil {
-		return nil, err
-	}
-	return []string{res.Message}, nil
 }
 
 // wouldRun judges a manual run on the guard as it is. What has to be seen to first, such as a

@@ -58,6 +58,9 @@ func tickOfRun(job, run string) (string, bool) {
 	}
 	d := stem[digits:]
 	tick := d[:4] + "-" + d[4:6] + "-" + d[6:11] + ":" + d[11:13] + ":" + d[13:]
+	if first, again, _ := strings.Cut(tick, "Z"); again != "" { // of a backfill that was asked for again
+		tick = first + "Z-" + again
+	}
 	for _, kind := range []guard.Kind{guard.Manual, guard.Backfill, guard.CatchUp} {
 		if stem[:digits] == string(kind) {
 			tick = string(kind) + "-" + tick

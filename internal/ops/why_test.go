@@ -195,7 +195,7 @@ func TestWhyJudgesAnEditedScheduleFromItsEditOn(t *testing.T) {
 func TestTickIsFoundByTheIDOfItsRun(t *testing.T) {
 	for _, job := range []string{"cleanup", "clean-up-2", "manual", "j-20260907T020000Z-1"} {
 		for _, tick := range []string{
-			"2026-09-07T02:00:00Z", "manual-2026-09-07T02:00:00.123Z", "backfill-2026-09-07T02:00:00Z", "catchup-2026-09-07T02:00:00Z",
+			"2026-09-07T02:00:00Z", "manual-2026-09-07T02:00:00.123Z", "backfill-2026-09-07T02:00:00Z", "backfill-2026-09-07T02:00:00Z-2", "backfill-2026-09-07T02:00:00Z-13", "catchup-2026-09-07T02:00:00Z",
 		} {
 			for _, attempt := range []int{1, 12} {
 				if got, err := ops.ParseTickOf(job, schema.RunID(job, tick, attempt)); got != tick || err != nil {
@@ -209,7 +209,7 @@ func TestTickIsFoundByTheIDOfItsRun(t *testing.T) {
 	}
 	for _, run := range []string{
 		"", "cleanup-", "mail-20260907T020000Z-1", "cleanup-20260907T020000Z", "cleanup-20260907T020000Z-x", "cleanup-20261307T020000Z-1",
-		"cleanup-nightly20260907T020000Z-1", "cleanup-20260907T020000Z-01", "20260907T020000Z-1", "cleanup-7-1",
+		"cleanup-20260907T020000Z2-1", "cleanup-backfill20260907T020000Z1-1", "cleanup-catchup20260907T020000Z2-1", "cleanup-nightly20260907T020000Z-1", "cleanup-20260907T020000Z-01", "20260907T020000Z-1", "cleanup-7-1",
 	} {
 		if got, err := ops.ParseTickOf("cleanup", run); err == nil {
 			t.Errorf("%q: got %q", run, got)

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -22,14 +23,36 @@ func ManualID(at Millis) string {
 	return string(Manual) + "-" + at.Time().Format("2006-01-02T15:04:05.000Z")
 }
 
+// AgainID returns the id of a planned instant's tick that a kind of backlog had before, so many
+// times: the second one's ends with -2.
+func AgainID(k Kind, planned Millis, before int) string {
+	id := TickID(k, planned)
+	if before == 0 {
+		return id
+	}
+	return id + "-" + strconv.Itoa(before+1)
+}
+
 // KindOf reads a tick's id: its kind, and the planned instant or that of the asking.
 func KindOf(tick string) (Kind, Millis) {
 	for _, k := range []Kind{Manual, Backfill, CatchUp} {
 		if id, ok := strings.CutPrefix(tick, string(k)+"-"); ok {
+			if k == Backfill {
+				id, _ = cutAgain(id)
+			}
 			return k, instantOf(id)
 		}
 	}
 	return Scheduled, instantOf(tick)
+}
+
+// cutAgain takes off an id what AgainID added, and says the how manieth it is.
+func cutAgain(id string) (first string, n int) {
+	first, number, again := strings.Cut(id, "Z-")
+	if n, err := strconv.Atoi(number); again && err == nil && n > 1 && strconv.Itoa(n) == number {
+		return first + "Z", n
+	}
+	return id, 1
 }
 
 func instantOf(id string) Millis {
@@ -45,10 +68,48 @@ type BacklogTick struct {
 	At       Millis // 0: there is none left
 	Interval int64  // seconds
 	Next     Millis // the planned tick after it; 0 when there is none
-	Done     bool   // it is on record already, or was not missed: pass over it
+	Before   int    // how often it was run before, in vain
+	Done     bool   // there is nothing to be run of it and those before it: pass over them
 	// Due and Coming are the planned ticks around now: the last one, and the first to come. 0: there
 	// is none.
 	Due, Coming Millis
+}
+
+// RowKinds are the kinds of ticks whose rows say what of a backlog is to be run.
+func (b Backlog) RowKinds() []Kind {
+	if b.Kind == CatchUp { // what came after all was not missed
+		return []Kind{CatchUp, Scheduled}
+	}
+	return []Kind{b.Kind}
+}
+
+// over tells whether a row means that its tick is not to be run by the backlog. A backfill runs
+// again what no backfill before it brought to a success.
+func (b Backlog) over(row Row) bool {
+	return b.Kind == CatchUp || row.Outcome == Succeeded || !row.Outcome.Final()
+}
+
+// Find finds the backlog's next tick. rows are those on record of its ticks, all of them up to an
+// instant. Where all ticks up to there are to be passed over, the last one is returned, as Done.
+func (b Backlog) Find(p Planned, rows []Row, known Millis) BacklogTick {
+	over, before := map[Millis]bool{}, map[Millis]int{}
+	for _, row := range rows {
+		over[row.At] = over[row.At] || b.over(row)
+		_, n := cutAgain(row.Tick) // the rows of some before may be gone
+		before[row.At] = max(before[row.At], n)
+	}
+	t := BacklogTick{Next: p.Next(b.Next - 1)}
+	for t.Next != 0 && t.Next <= min(b.To, known) {
+		t.At, t.Next, t.Before = t.Next, p.Next(t.Next), before[t.Next]
+		if t.Done = over[t.At]; !t.Done {
+			return t
+		}
+	}
+	if t.Next == 0 || t.Next > b.To { // all of it is over
+		return BacklogTick{Next: b.To + 1}
+	}
+	t.Done = true
+	return t
 }
 
 // startBacklog starts the backlog's next tick on a guard that is free, or passes over it.
@@ -61,7 +122,7 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 		return handOver{guard: g}
 	}
 	switch {
-	case t.At == 0 || t.At > b.To || b.Left <= 0:
+	case t.At == 0 && !t.Done || t.At > b.To || b.Left <= 0:
 		g.Backlog = nil
 		return handOver{guard: g}
 	case now > b.Until:
@@ -82,7 +143,7 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 	left.Left--
 	g.Backlog = &left
 	row := Row{
-		Job: g.Job, Tick: TickID(b.Kind, t.At), At: t.At, Kind: b.Kind, Token: token,
+		Job: g.Job, Tick: AgainID(b.Kind, t.At, t.Before), At: t.At, Kind: b.Kind, Token: token,
 		Attempt: 1, ClaimedAt: now, Interval: t.Interval, Delay: max(0, int64(now-t.At)),
 		Why: fmt.Sprintf("%s, %d more to come at the most", b.Kind, left.Left),
 	}

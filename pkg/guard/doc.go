@@ -101,6 +101,9 @@
 //     its phase from its ticks; until the first of a spec its next is expected an interval after
 //     the spec was seen, at the latest, so where a schedule was changed up to an interval may pass
 //     without a Missed.
+//   - A backfill's ticks fail: they are on record, and the backfill goes on. Asked for again, it runs
+//     those that no backfill before it brought to a success, under ids, and so runs, of their own.
+//     A tick that may still come by itself is not backfilled.
 //   - A backfill or catch-up cannot go on: its time is over, the schedule whose ticks they are is
 //     edited, or Step Functions refuses for good to start one of its runs. It is ended on the
 //     record, as a person ends it: the refused tick is Failed and no other is tried, since the

@@ -54,17 +54,27 @@ func ReleaseJob(g Guard, run, by, why, token string, now Millis) (Decision, erro
 	return changed(token, g, want), nil
 }
 
+// BackfillEnd is the last instant that a backfill may go up to: ticks behind it may still come by
+// themselves.
+func BackfillEnd(g Guard, now Millis) Millis {
+	return max(g.LastTick, now.Add(-g.Spec.Window())-1)
+}
+
 // BackfillJob queues planned ticks of the past, to be run one at a time behind everything
-// else the job does.
-func BackfillJob(g Guard, from, to Millis, count int, token string, now Millis) (Decision, error) {
+// else the job does. Of some an earlier backfill succeeded: they are passed over.
+func BackfillJob(g Guard, from, to Millis, planned, passed int, token string, now Millis) (Decision, error) {
 	switch {
 	case g.Backlog != nil:
 		return Decision{}, refusal("job %s has a %s under way, from %s to %s; `cronfence backfill %s --cancel --reason WHY` ends it", g.Job, g.Backlog.Kind, g.Backlog.Next, g.Backlog.To, g.Job)
-	case count == 0:
+	case from > to:
+		return Decision{}, refusal("ticks of job %s from %s on may still come by themselves: nothing to backfill yet", g.Job, from)
+	case planned == 0:
 		return Decision{}, refusal("job %s plans no tick from %s to %s", g.Job, from, to)
+	case passed >= planned:
+		return Decision{}, refusal("all %d ticks of job %s from %s to %s succeeded in an earlier backfill: nothing to run again", planned, g.Job, from, to)
 	}
 	want := g
-	want.Backlog = &Backlog{Kind: Backfill, Next: from, To: to, Left: count, Until: now.Add(BackfillWindow)}
+	want.Backlog = &Backlog{Kind: Backfill, Next: from, To: to, Left: planned - passed, Until: now.Add(BackfillWindow)}
 	return changed(token, g, want), nil
 }
 

@@ -87,11 +87,19 @@ func TestReleaseOfARunLeavesAnotherAlone(t *testing.T) {
 
 func TestBackfillIsOneAtATimeAndNotOfNothing(t *testing.T) {
 	b := newBench(t, jobOf(policy.Skip))
-	_, err := BackfillJob(b.guard(), t0, t0, 0, "x", b.now)
+	_, err := BackfillJob(b.guard(), t0, t0, 0, 0, "x", b.now)
 	if got := refusedBy(t, err); got != "job cleanup plans no tick from 2026-09-07T02:00:00Z to 2026-09-07T02:00:00Z" {
 		t.Error(got)
 	}
-	d, err := BackfillJob(b.guard(), t0-60_000, t0, 2, "x", b.now)
+	_, err = BackfillJob(b.guard(), t0-60_000, t0, 2, 2, "x", b.now)
+	if got := refusedBy(t, err); !strings.HasPrefix(got, "all 2 ticks of job cleanup from 2026-09-07T01:59:00Z to 2026-09-07T02:00:00Z succeeded in an earlier backfill") {
+		t.Error(got)
+	}
+	_, err = BackfillJob(b.guard(), t0+1, t0, 0, 0, "x", b.now)
+	if got := refusedBy(t, err); !strings.Contains(got, "may still come by themselves") {
+		t.Error(got)
+	}
+	d, err := BackfillJob(b.guard(), t0-60_000, t0, 5, 3, "x", b.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +108,7 @@ func TestBackfillIsOneAtATimeAndNotOfNothing(t *testing.T) {
 	if g := b.guard(); *g.Backlog != want || g.TTL != 0 {
 		t.Errorf("backlog %+v, want %+v", g.Backlog, want)
 	}
-	_, err = BackfillJob(b.guard(), t0, t0, 1, "x", b.now)
+	_, err = BackfillJob(b.guard(), t0, t0, 1, 0, "x", b.now)
 	if got := refusedBy(t, err); !strings.Contains(got, "has a backfill under way, from 2026-09-07T01:59:00Z to 2026-09-07T02:00:00Z") {
 		t.Error(got)
 	}
@@ -112,12 +120,12 @@ func TestABacklogIsEndedOnTheRecordAndMakesRoomForAnother(t *testing.T) {
 	if got := refusedBy(t, err); got != "job cleanup has no backfill or catch-up under way: nothing to end" {
 		t.Error(got)
 	}
-	d, err := BackfillJob(b.guard(), t0-60_000, t0, 2, "x", b.now)
+	d, err := BackfillJob(b.guard(), t0-60_000, t0, 2, 0, "x", b.now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b.do(d)
-	_, err = BackfillJob(b.guard(), t0, t0, 1, "x", b.now)
+	_, err = BackfillJob(b.guard(), t0, t0, 1, 0, "x", b.now)
 	if got := refusedBy(t, err); !strings.Contains(got, "`cronfence backfill cleanup --cancel --reason WHY` ends it") {
 		t.Errorf("%s: want the way out", got)
 	}
@@ -130,7 +138,7 @@ func TestABacklogIsEndedOnTheRecordAndMakesRoomForAnother(t *testing.T) {
 	if g := b.guard(); g.Backlog != nil || g.BacklogEnd == nil || *g.BacklogEnd != want || g.Run == nil || g.Run.ID != run.Run {
 		t.Errorf("guard %+v, end %+v: want %+v and the run left alone", g, g.BacklogEnd, want)
 	}
-	if _, err := BackfillJob(b.guard(), t0, t0, 1, "x", b.now); err != nil {
+	if _, err := BackfillJob(b.guard(), t0, t0, 1, 0, "x", b.now); err != nil {
 		t.Error(err)
 	}
 }

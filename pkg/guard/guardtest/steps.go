@@ -1,6 +1,7 @@
 package guardtest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard"
@@ -70,7 +71,7 @@ func (w *walker) operate(g guard.Guard) (string, guard.Decision) {
 		return "end backlog", dec
 	case n < 90:
 		to := minutes{}.Prev(w.now)
-		dec, _ := guard.BackfillJob(g, to-2*minute, to, 3, w.newToken(), w.now)
+		dec, _ := guard.BackfillJob(g, to-2*minute, to, 3, w.rng.IntN(2), w.newToken(), w.now)
 		return "backfill", dec
 	default:
 		w.spec.MaxRunSeconds++
@@ -217,8 +218,9 @@ func (w *walker) backlogTick(g guard.Guard) guard.BacklogTick {
 	if b == nil {
 		return guard.BacklogTick{}
 	}
-	at := minutes{}.Next(b.Next - 1)
-	t := guard.BacklogTick{At: at, Interval: 60, Next: minutes{}.Next(at)}
-	t.Done = w.row(guard.TickID(b.Kind, at)) != nil || b.Kind == guard.CatchUp && w.row(guard.TickID(guard.Scheduled, at)) != nil
+	page, _ := w.mem.Rows(w.ctx, guard.RowQuery{Job: w.job})
+	rows := slices.DeleteFunc(page.Rows, func(row guard.Row) bool { return !slices.Contains(b.RowKinds(), row.Kind) })
+	t := b.Find(minutes{}, rows, b.To)
+	t.Interval = 60
 	return t
 }

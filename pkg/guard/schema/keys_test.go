@@ -60,8 +60,10 @@ func TestNames(t *testing.T) {
 			t.Errorf("scheduler %q: %v", name, err)
 		}
 	}
-	if long := RunID(strings.Repeat("x", 48), "catchup-2026-09-07T02:00:00Z", 11); len(long) > 80 || strings.Contains(long, ":") {
-		t.Errorf("run %q of %d characters", long, len(long))
+	for _, tick := range []string{"catchup-2026-09-07T02:00:00Z", "backfill-2026-09-07T02:00:00Z-9999"} {
+		if long := RunID(strings.Repeat("x", 48), tick, 11); len(long) > 80 || strings.Contains(long, ":") {
+			t.Errorf("run %q of %d characters", long, len(long))
+		}
 	}
 	if TickSK("x") == GapSK("x") || TickSK("guard") == GuardSK {
 		t.Error("sort keys meet")

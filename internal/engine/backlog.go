@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cronfence/cronfence/pkg/guard"
+)
+
+// Backfilling is what a backfill would be of.
+type Backfilling struct {
+	From, To    guard.Millis // both included
+	Planned     int          // ticks
+	First, Last guard.Millis // of them; 0 where there is none
+	Passed      int          // of them: an earlier backfill succeeded, so they are passed over
+	Coming      int          // ticks besides, behind them, that may still come by themselves
+}
+
+// PlanBackfill finds the planned ticks between two instants, both included, that cannot come by
+// themselves any more. How many are passed over it leaves open.
+func PlanBackfill(g guard.Guard, from, to, now guard.Millis) (Backfilling, error) {
+	p, err := PlannedBy(g)
+	if err != nil {
+		return Backfilling{}, err
+	}
+	b := Backfilling{From: from, To: min(to, guard.BackfillEnd(g, now))}
+	b.Coming = p.Count(max(from-1, b.To), to)
+	if b.Planned = p.Count(from-1, b.To); b.Planned > 0 {
+		b.First, b.Last = p.Next(from-1), p.Prev(b.To+1)
+	}
+	return b, nil
+}
+
+// CountPassed counts the ticks that a backfill passes over.
+func (e *Engine) CountPassed(ctx context.Context, g guard.Guard, b *Backfilling) error {
+	p, err := PlannedBy(g)
+	if err != nil {
+		return err
+	}
+	q := backlogRows(g.Job, guard.Backfill, b.From, b.To)
+	for b.Passed = 0; ; {
+		page, err := e.Store.Rows(ctx, q)
+		if err != nil {
+			return fmt.Errorf("query backfilled ticks of %s: %w", g.Job, err)
+		}
+		for _, row := range page.Rows {
+			if row.Outcome == guard.Succeeded && p.Next(row.At-1) == row.At { // else of another schedule
+				b.Passed++
+			}
+		}
+		if q.After = page.Next; q.After == "" {
+			return nil
+		}
+	}
+}
+
+// Backfill queues the planned ticks between two instants, both included, to be run one at a
+// time behind everything else the job does.
+func (e *Engine) Backfill(ctx context.Context, job string, from, to guard.Millis) (g guard.Guard, b Backfilling, err error) {
+	g, err = e.change(ctx, job, func(g guard.Guard) (guard.Decision, error) {
+		now := e.now()
+		if b, err = PlanBackfill(g, from, to, now); err != nil {
+			return guard.Decision{}, err
+		}
+		if err = e.CountPassed(ctx, g, &b); err != nil {
+			return guard.Decision{}, err
+		}
+		return guard.BackfillJob(g, b.From, b.To, b.Planned, b.Passed, e.NewToken(), now)
+	})
+	if err != nil {
+		return g, b, err
+	}
+	_, err = e.sweepBacklog(ctx, &g, e.deadline())
+	return g, b, err
+}
+
+// EndBacklog ends a backfill or catch-up under way. One of its ticks that runs goes on.
+func (e *Engine) EndBacklog(ctx context.Context, job, by, why string) (guard.Guard, error) {
+	return e.change(ctx, job, func(g guard.Guard) (guard.Decision, error) {
+		return guard.EndBacklog(g, by, why, e.NewToken(), e.now())
+	})
+}
+
+const (
+	// backlogPage is how many rows of a backlog's ticks are read at a time, backlogPages how often
+	// before what is left to be passed over is left to the next sweep.
+	backlogPage  = 100
+	backlogPages = 20
+	// behindAgain sorts behind all that a tick's id may go on with.
+	behindAgain = "-:"
+)
+
+// backlogRows asks for the rows of a kind of a backlog's ticks.
+func backlogRows(job string, k guard.Kind, from, to guard.Millis) guard.RowQuery {
+	return guard.RowQuery{Job: job, From: guard.TickID(k, from), To: guard.TickID(k, to) + behindAgain, Limit: backlogPage}
+}
+
+// backlogTick finds the next tick of a guard's backlog. now is the decision's.
+func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard, now guard.Millis) (t guard.BacklogTick, err error) {
+	if g == nil || g.Backlog == nil {
+		return guard.BacklogTick{}, nil
+	}
+	p, err := PlannedBy(*g)
+	if err != nil {
+		return guard.BacklogTick{}, err
+	}
+	if t, err = e.findTick(ctx, g.Job, *g.Backlog, p); err != nil {
+		return guard.BacklogTick{}, err
+	}
+	if t.At != 0 {
+		t.Interval = p.interval(t.At)
+	}
+	if g.SpecHash != "" { // else its schedule is gone
+		t.Due, t.Coming = p.Prev(now+1), p.Next(now)
+	}
+	return t, nil
+}
+
+// findTick reads on what is on record of a backlog's ticks until it knows which is next.
+func (e *Engine) findTick(ctx context.Context, job string, b guard.Backlog, p Planned) (guard.BacklogTick, error) {
+	var rows []guard.Row
+	var open []guard.RowQuery
+	for _, k := range b.RowKinds() {
+		open = append(open, backlogRows(job, k, b.Next, b.To))
+	}
+	for read := 0; ; {
+		known, more := b.To, open[:0]
+		for _, q := range open {
+			page, err := e.Store.Rows(ctx, q)
+			if err != nil {
+				return guard.BacklogTick{}, fmt.Errorf("query ticks of %s: %w", job, err)
+			}
+			read++
+			rows = append(rows, page.Rows...)
+			if q.After = page.Next; q.After != "" {
+				more = append(more, q)
+				known = min(known, reached(page, b.Next))
+			}
+		}
+		open = more
+		if t := b.Find(p, rows, known); !t.Done || len(open) == 0 || read >= backlogPages {
+			return t, nil
+		}
+	}
+}
+
+// reached is up to which instant a page knows all rows: the last one's tick may have more.
+func reached(page guard.RowPage, next guard.Millis) guard.Millis {
+	if n := len(page.Rows); n > 0 {
+		return page.Rows[n-1].At - 1
+	}
+	return next - 1
+}
+
+func (e *Engine) sweepBacklog(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {
+	if g.Backlog == nil || !g.Ready {
+		return g, nil
+	}
+	now := e.now()
+	tick, err := e.backlogTick(ctx, g, now)
+	if err != nil {
+		return nil, err
+	}
+	dec, ok := guard.AdvanceBacklog(*g, tick, e.NewToken(), now)
+	if !ok {
+		return g, nil
+	}
+	refused, err := e.commit(ctx, dec)
+	if err != nil {
+		return nil, err
+	}
+	if refused != nil { // whatever the guard's version says: two may have meant to write the same
+		return e.Store.Guard(ctx, g.Job)
+	}
+	e.startNext(ctx, dec, deadline)
+	return &dec.Guard, nil
+}
