@@ -9,11 +9,10 @@ import (
 
 // Backfilling is what a backfill would be of.
 type Backfilling struct {
-	From, To    guard.Millis // both included
-	Planned     int          // ticks
-	First, Last guard.Millis // of them; 0 where there is none
-	Passed      int          // of them: an earlier backfill succeeded, so they are passed over
-	Coming      int          // ticks besides, behind them, that may still come by themselves
+	From, To guard.Millis // the first tick and the last; where there is none, what was asked for
+	Planned  int          // ticks
+	Passed   int          // of them: an earlier backfill succeeded, so they are passed over
+	Coming   int          // ticks besides, behind them, that may still come by themselves
 }
 
 // PlanBackfill finds the planned ticks between two instants, both included, that cannot come by
@@ -26,7 +25,7 @@ func PlanBackfill(g guard.Guard, from, to, now guard.Millis) (Backfilling, error
 	b := Backfilling{From: from, To: min(to, guard.BackfillEnd(g, now))}
 	b.Coming = p.Count(max(from-1, b.To), to)
 	if b.Planned = p.Count(from-1, b.To); b.Planned > 0 {
-		b.First, b.Last = p.Next(from-1), p.Prev(b.To+1)
+		b.From, b.To = p.Next(from-1), p.Prev(b.To+1)
 	}
 	return b, nil
 }

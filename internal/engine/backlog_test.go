@@ -217,7 +217,7 @@ func TestABackfillUpToNowLeavesOutTicksThatMayStillCome(t *testing.T) {
 	w, spec := tenMinutely(t)
 	now := schema.MillisOf(w.At("12:10:20"))
 	_, b, err := w.Engine().Backfill(t.Context(), "cleanup", now.Add(-30*time.Minute), now)
-	if err != nil || b.Planned != 2 || b.Last != schema.MillisOf(testworld.Midnight.Add(12*time.Hour)) {
+	if err != nil || b.Planned != 2 || b.To != schema.MillisOf(testworld.Midnight.Add(12*time.Hour)) {
 		t.Errorf("%+v, %v: want the two ticks up to 12:00, which are on record", b, err)
 	}
 	finish(t, w, func(row guard.Row) { must(t)(w.Succeed(runOf(row))) })

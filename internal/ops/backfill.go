@@ -73,8 +73,8 @@ func (d *Direct) backfill(ctx context.Context, g guard.Guard, r BackfillRequest)
 
 // tell says what a backfill comes to.
 func (res *BackfillResult) tell(g guard.Guard, b engine.Backfilling, now guard.Millis) {
-	res.Ticks, res.Passed, res.First, res.Last = b.Planned-b.Passed, b.Passed, b.First.Time(), b.Last.Time()
-	res.Message = fmt.Sprintf("%d ticks of %s, from %s to %s, run one at a time, planned ticks first", res.Ticks, res.Job, b.First, b.Last)
+	res.Ticks, res.Passed, res.First, res.Last = b.Planned-b.Passed, b.Passed, b.From.Time(), b.To.Time()
+	res.Message = fmt.Sprintf("%d ticks of %s, from %s to %s, run one at a time, planned ticks first", res.Ticks, res.Job, b.From, b.To)
 	if b.Passed > 0 {
 		res.Message += fmt.Sprintf("; %d more are passed over: an earlier backfill of them succeeded", b.Passed)
 	}
