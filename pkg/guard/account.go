@@ -117,11 +117,8 @@ func (a *accounting) backlog() *Backlog {
 		}
 		next := Backlog{Kind: CatchUp, Next: from, To: gap.To, Left: n, Until: a.now.Add(spec.CatchUpWindow())}
 		if b != nil && spec.CatchUp == policy.CatchUpAll { // behind what is left of the ones before
-			if keep := min(b.Left, spec.CatchUpMax-n); keep > 0 {
-				next.Next, next.Left = b.Next, keep+n
-				for range b.Left - keep { // the newest run: the oldest give way
-					next.Next = a.planned.Next(a.planned.Next(next.Next - 1))
-				}
+			if keep := min(b.Left, spec.CatchUpMax-n); keep > 0 { // the newest run: the oldest give way
+				next.Next, next.Left, next.GiveWay = b.Next, keep+n, b.GiveWay+b.Left-keep
 			}
 		}
 		b = &next

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -212,9 +213,38 @@ func TestMissedTicksAreCaughtUpWithAsTheJobAsks(t *testing.T) {
 			t.Errorf("%s: backlog %+v: want up to %v, %d", name, b, minute(c.to), c.left)
 			continue
 		}
-		if first := minutely.Next(b.Next - 1); first != minute(c.from) {
+		if first := b.Find(minutely, c.rows, b.To).At; first != minute(c.from) {
 			t.Errorf("%s: from %v, want %v", name, first, minute(c.from))
 		}
+	}
+}
+
+// Between the ticks that were missed others came, which make no room for anything.
+func TestTheNewestMissedTicksAreCaughtUpWithWhateverCameBetweenThem(t *testing.T) {
+	g := accountable(policy.CatchUpAll, 6)
+	var came []Row
+	miss := func(rows []Row, upTo int) {
+		came = append(came, rows...)
+		d, ok := Account(g, rows, true, minutely, "x", minute(upTo+20)+1)
+		if !ok {
+			t.Fatalf("nothing to account for up to minute %d", upTo)
+		}
+		g = d.Guard
+	}
+	miss(nil, 2)
+	miss(scheduled(3, 4, 5, 6, 7), 10) // 8 to 10 are missed
+	miss(scheduled(11), 14)            // 12 to 14
+	miss(nil, 15)
+	var ran []int
+	for g.Backlog != nil && len(ran) < 20 {
+		d, _ := AdvanceBacklog(g, g.Backlog.Find(minutely, came, g.Backlog.To), "x", minute(40))
+		if g = d.Guard; d.Next != nil {
+			ran = append(ran, int((d.Next.At-t0)/60_000))
+			g = g.release(End{Tick: d.Next.Tick}, 0, minute(40))
+		}
+	}
+	if want := []int{9, 10, 12, 13, 14, 15}; !slices.Equal(ran, want) {
+		t.Errorf("caught up with minutes %v, want %v", ran, want)
 	}
 }
 

@@ -70,6 +70,7 @@ type BacklogTick struct {
 	Next     Millis // the planned tick after it; 0 when there is none
 	Before   int    // how often it was run before, in vain
 	Done     bool   // there is nothing to be run of it and those before it: pass over them
+	GaveWay  int    // of those before it, how many would have been to be run
 	// Due and Coming are the planned ticks around now: the last one, and the first to come. 0: there
 	// is none.
 	Due, Coming Millis
@@ -101,7 +102,12 @@ func (b Backlog) Find(p Planned, rows []Row, known Millis) BacklogTick {
 	t := BacklogTick{Next: p.Next(b.Next - 1)}
 	for t.Next != 0 && t.Next <= min(b.To, known) {
 		t.At, t.Next, t.Before = t.Next, p.Next(t.Next), before[t.Next]
-		if t.Done = over[t.At]; !t.Done {
+		switch t.Done = true; {
+		case over[t.At]:
+		case t.GaveWay < b.GiveWay:
+			t.GaveWay++
+		default:
+			t.Done = false
 			return t
 		}
 	}
@@ -129,7 +135,7 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 		return handOver{guard: g.endBacklog(Itself, EndOutOfTime, now)}
 	}
 	left := *b
-	left.Next = t.Next
+	left.Next, left.GiveWay = t.Next, b.GiveWay-t.GaveWay
 	if t.Next == 0 {
 		left.Next = b.To + 1
 	}

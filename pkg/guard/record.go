@@ -153,11 +153,13 @@ type GapRef struct {
 // Backlog is a cursor over planned ticks that are run one at a time, oldest first, behind
 // everything else the job has to do.
 type Backlog struct {
-	Kind  Kind   `json:"kind"`  // CatchUp or Backfill
-	Next  Millis `json:"next"`  // the next planned instant to look at
-	To    Millis `json:"to"`    // the last one
-	Left  int    `json:"left"`  // at most so many more
-	Until Millis `json:"until"` // what has not run by then never does
+	Kind Kind   `json:"kind"` // CatchUp or Backfill
+	Next Millis `json:"next"` // the next planned instant to look at
+	To   Millis `json:"to"`   // the last one
+	Left int    `json:"left"` // at most so many more
+	// GiveWay is how many of the next are not run, so that newer ones are.
+	GiveWay int    `json:"giveWay,omitempty"`
+	Until   Millis `json:"until"` // what has not run by then never does
 }
 
 // BacklogEnd says what of a backlog was left when it was ended, who did and why. By is Itself
