@@ -17,6 +17,9 @@ func (d *Direct) Pause(ctx context.Context, r PauseRequest) (Status, error) {
 	if err := r.Check(); err != nil {
 		return Status{}, err
 	}
+	if _, err := d.guardFor(ctx, Act{Job: r.Job, Pause: &r}); err != nil {
+		return Status{}, err
+	}
 	g, err := d.Engine.Pause(ctx, r.Job, pauseOf(r, d.now()))
 	if err != nil {
 		return Status{}, d.explain(ctx, err)
@@ -34,6 +37,9 @@ func pauseOf(r PauseRequest, now guard.Millis) guard.Pause {
 
 // Resume implements Operator.
 func (d *Direct) Resume(ctx context.Context, job string) (Status, error) {
+	if _, err := d.guardFor(ctx, Act{Job: job, Resume: true}); err != nil {
+		return Status{}, err
+	}
 	g, err := d.Engine.Resume(ctx, job)
 	if err != nil {
 		return Status{}, d.explain(ctx, err)
@@ -50,6 +56,9 @@ func (d *Direct) sending(ctx context.Context) (context.Context, context.CancelFu
 // Release implements Operator.
 func (d *Direct) Release(ctx context.Context, r ReleaseRequest) (ReleaseResult, error) {
 	if err := r.Check(); err != nil {
+		return ReleaseResult{}, err
+	}
+	if _, err := d.guardFor(ctx, Act{Job: r.Job, Release: &r}); err != nil {
 		return ReleaseResult{}, err
 	}
 	sending, cancel := d.sending(ctx)
@@ -93,7 +102,7 @@ func (d *Direct) Run(ctx context.Context, r RunRequest) (RunResult, error) {
 	if err := r.Check(); err != nil {
 		return RunResult{}, err
 	}
-	g, err := d.guardOf(ctx, r.Job)
+	g, err := d.guardFor(ctx, Act{Job: r.Job, Run: &r})
 	if err != nil {
 		return RunResult{}, err
 	}

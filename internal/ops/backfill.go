@@ -88,7 +88,7 @@ func (res *BackfillResult) tell(g guard.Guard, b engine.Backfilling, now guard.M
 
 // Backfill implements Operator.
 func (d *Direct) Backfill(ctx context.Context, r BackfillRequest) (BackfillResult, error) {
-	g, err := d.guardOf(ctx, r.Job)
+	g, err := d.guardFor(ctx, Act{Job: r.Job, Backfill: &r})
 	if err != nil {
 		return BackfillResult{}, err
 	}

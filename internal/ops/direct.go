@@ -17,6 +17,7 @@ type Direct struct {
 	Engine *engine.Engine
 	Notes  Notes        // nil where there are none
 	Around Surroundings // needed by Doctor and Logs alone
+	Clock  Clock        // nil where this machine's clock is that of the records
 }
 
 var _ Operator = (*Direct)(nil)

@@ -28,6 +28,7 @@ const (
 	FoundNoRecovery      = "no-point-in-time-recovery"
 	FoundSilentAlarm     = "silent-alarm" // it tells nobody
 	FoundDeadLetters     = "dead-letters"
+	FoundClock           = "clock" // this machine's is off
 )
 
 // Finding is something stuck, orphaned or misconfigured.
@@ -100,6 +101,7 @@ func (d *Direct) Doctor(ctx context.Context) (Diagnosis, error) {
 			break
 		}
 	}
+	d.examineClock(&x)
 	for job := range deployed.Ticks {
 		if !seen[job] && schema.MillisOf(deployed.Changed[job]) < d.now().Add(-patience) {
 			x.Add(FoundUnknownJob, job, "see that the sentinel runs: it makes the guard within a minute of the deployment",

@@ -176,7 +176,7 @@ func (d *Diagnosis) order() {
 	rank := map[string]int{}
 	for i, kind := range []string{
 		FoundExpiredHolder, FoundEndedHolder, FoundUnheededStop, FoundBlockedGuard, FoundStuckWaiting, FoundStuckBacklog, FoundUnknownJob,
-		FoundScheduleMissing, FoundScheduleChanged, FoundDeadLetters, FoundSilentAlarm, FoundNoTTL, FoundNoRecovery,
+		FoundClock, FoundScheduleMissing, FoundScheduleChanged, FoundDeadLetters, FoundSilentAlarm, FoundNoTTL, FoundNoRecovery,
 		FoundHistoryLimit, FoundHighRatio, FoundOrphanedGuard,
 	} {
 		rank[kind] = i

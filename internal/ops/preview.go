@@ -51,7 +51,7 @@ func (d *Direct) Preview(ctx context.Context, a Act) (Preview, error) {
 	if err := a.Check(); err != nil {
 		return p, err
 	}
-	g, err := d.guardOf(ctx, a.Job)
+	g, err := d.guardFor(ctx, a)
 	if err != nil {
 		return p, err
 	}

@@ -49,8 +49,9 @@ func Open(ctx context.Context, name string, observe engine.Observer) (*ops.Direc
 	if err != nil {
 		return nil, err
 	}
-	table := dynamodb.NewFromConfig(cfg)
-	return &ops.Direct{Name: found.Name, Notes: notesIn(table, found.Table), Around: newAround(cfg, found), Engine: &engine.Engine{
+	watched := &clock{now: time.Now}
+	table := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { o.APIOptions = append(o.APIOptions, watched.watch) })
+	return &ops.Direct{Name: found.Name, Clock: watched.Ahead, Notes: notesIn(table, found.Table), Around: newAround(cfg, found), Engine: &engine.Engine{
 		Store:    dynamo.New(table, found.Table),
 		Machines: awssfn.New(sfn.NewFromConfig(cfg)),
 		Now:      time.Now, NewToken: rand.Text, Timeout: engine.CommandLineTimeout, Observe: observe,

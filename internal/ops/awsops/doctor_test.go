@@ -51,6 +51,9 @@ func findings(t *testing.T) (map[string]string, ops.Diagnosis) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if _, known := op.Clock(); !known {
+		t.Error("no answer of the table showed this machine's clock")
+	}
 	found := map[string]string{}
 	for _, f := range x.Findings {
 		found[f.Kind] += f.What + " / " + f.Fix + "\n"
