@@ -2,10 +2,22 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/policy"
 )
+
+// missedIsExpected: nothing is missed of a job whose schedule is gone.
+func missedIsExpected(_ *history, _ *World, o *observation) string {
+	if o.commit == nil || o.before == nil || o.before.SpecHash != "" {
+		return ""
+	}
+	for _, g := range gapsOf(*o.commit) {
+		return fmt.Sprintf("tick %s is Missed although the job's schedule is gone", tickID(g.to))
+	}
+	return ""
+}
 
 // missedIsCaughtUp: the newest tick of a gap that a job's policy catches up with comes into its
 // backlog, unless a backfill is under way.
@@ -27,7 +39,8 @@ func missedIsCaughtUp(_ *history, _ *World, o *observation) string {
 }
 
 // backlogEnds: a backlog is over once its last tick is on record. Where it cannot come to that, the
-// guard says so.
+// guard says so. Void where ticks before it have no row although they were not missed, since a change
+// of the spec left them without a record, or somebody deleted it: they are taken for missed ones.
 func backlogEnds(h *history, _ *World, o *observation) string {
 	if o.commit == nil || o.before == nil || o.before.Backlog == nil || o.after.Backlog != nil || o.after.BacklogEnd != o.before.BacklogEnd {
 		return ""
@@ -42,7 +55,18 @@ func backlogEnds(h *history, _ *World, o *observation) string {
 			return ""
 		}
 	}
+	if b.Kind == guard.CatchUp && h.rowless(o.before.SpecSince, b.To) {
+		return ""
+	}
 	return fmt.Sprintf("the %s is over without its last tick, %s", b.Kind, tickID(b.To))
+}
+
+// rowless tells whether a tick before an instant has no row although it was not missed.
+func (h *history) rowless(specSince, before Millis) bool {
+	return slices.ContainsFunc(h.expected, func(at Millis) bool {
+		tick := tickID(at)
+		return at < before && (h.exempted[tick] || h.gone[tick] != 0 || at < specSince+margin && !h.recorded(at))
+	})
 }
 
 // backlogMoves: a backlog does not stand still behind a guard that is free, and no longer than the

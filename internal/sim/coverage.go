@@ -113,6 +113,7 @@ var metIn = map[Fault][]State{
 	Aborted:       {Free, Drains, Held, Awaited, Stopping, Marked},
 	GuardDeleted:  {Blocked, Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
 	Redeployed:    {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
+	Removed:       {Absent, Blocked, Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
 	RowDeleted:    {Free, Drains, Held, Awaited, Stopping, Overdue, Marked},
 	StopDenied:    {Marked},
 	StartRefused:  {Free, Held, Awaited, Stopping},

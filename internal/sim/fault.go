@@ -29,6 +29,7 @@ const (
 	Aborted       // somebody stops the execution
 	GuardDeleted  // somebody deletes the guard
 	Redeployed    // the job is deployed with another spec, while ticks of the old one are on their way
+	Removed       // the job's schedule is deleted or disabled, and there again minutes later
 	RowDeleted    // somebody deletes a ledger row, most often the newest
 	StopDenied    // StopExecution is refused
 	StartRefused  // StartExecution is refused for good, for a quarter of an hour
@@ -42,7 +43,7 @@ var faultNames = [faultCount]string{
 	TickTwice: "tick twice", TickLate: "tick late", TickDropped: "tick dropped",
 	RunFails: "run fails", RunCrashes: "run crashes", RunHangs: "run hangs", RunBroken: "runtime error",
 	BeatLate: "beat late", StatusDropped: "status dropped", StatusTwice: "status twice", StatusLate: "status late",
-	Aborted: "aborted", GuardDeleted: "guard deleted", RowDeleted: "row deleted", Redeployed: "redeployed",
+	Aborted: "aborted", GuardDeleted: "guard deleted", RowDeleted: "row deleted", Redeployed: "redeployed", Removed: "removed",
 	StopDenied: "stop denied", StartRefused: "start refused", UnseenYet: "not seen yet",
 }
 

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"context"
 	"slices"
 
 	"github.com/cronfence/cronfence/internal/engine"
@@ -33,8 +32,9 @@ type observation struct {
 	result    *engine.Result
 	outcome   outcome
 
-	swept bool // a sweep is over
-	ended bool // of the schedule: everything must have come right
+	swept bool   // a sweep is over: its outcome is known, and the guard before and after it
+	since Millis // when it began
+	ended bool   // of the schedule: everything must have come right
 }
 
 // runRecord is what the history knows of one run: whoever acquired the guard, or runs beside.
@@ -218,6 +218,11 @@ func (h *history) byFence(fence int64) *runRecord {
 	return nil
 }
 
+func (r *runRecord) manual() bool {
+	kind, _ := guard.KindOf(r.tick)
+	return kind == guard.Manual
+}
+
 func (h *history) expect(at Millis) { h.expected = append(h.expected, at) }
 
 // recorded tells whether a planned tick was ever on record.
@@ -227,6 +232,18 @@ func (h *history) recorded(at Millis) bool {
 		return true
 	}
 	return slices.ContainsFunc(h.gaps, func(g gap) bool { return g.holds(at) })
+}
+
+// rowWithin finds a planned tick in a gap that has a row.
+func (h *history) rowWithin(g gap) (string, bool) {
+	for _, at := range h.expected {
+		tick := tickID(at)
+		_, over := h.finals[tick]
+		if _, deleted := h.gone[tick]; g.holds(at) && !deleted && (over || h.opened[tick] != 0) {
+			return tick, true
+		}
+	}
+	return "", false
 }
 
 // alive tells whether some run was claimed, is going on or has not quite ended.
@@ -240,60 +257,6 @@ func (h *history) atRest(w *World) bool {
 		return false
 	}
 	return !slices.ContainsFunc(h.expected, func(at Millis) bool { return at >= g.SpecSince && !h.recorded(at) })
-}
-
-// someRow draws a row to be deleted, most often one of the newest.
-func (h *history) someRow(w *World) (string, bool) {
-	page, err := w.mem.Rows(context.Background(), guard.RowQuery{Job: simJob, Newest: true, Limit: 1 + w.rng.IntN(3)})
-	if err != nil || len(page.Rows) == 0 {
-		return "", false
-	}
-	return page.Rows[len(page.Rows)-1].Tick, true
-}
-
-// forgetRow is told that somebody deletes a row. The guard still speaks for its holder, for the
-// tick that waits and for every tick up to lastTick. Any other tick has no other witness: if it
-// is delivered again, nothing and nobody can know that it was decided before. Such a tick, and
-// no other, is exempt from then on.
-func (h *history) forgetRow(w *World, tick string) {
-	delete(h.queued, tick)
-	kind, at := guard.KindOf(tick)
-	g := w.guard
-	_, over := h.finals[tick]
-	switch {
-	case g != nil && (g.Run != nil && g.Run.Tick == tick || g.Waiting != nil && g.Waiting.Tick == tick):
-		h.gone[tick] = at
-	case over && g != nil && kind == guard.Scheduled && g.LastTick >= at && !w.replaced(at):
-		h.gone[tick] = at
-	default:
-		h.exempt(tick)
-	}
-}
-
-// replaced tells whether a tick may be one of a spec that is no more and still be delivered:
-// lastTick is then no witness of it.
-func (w *World) replaced(at Millis) bool {
-	return w.deployed > 0 && at < w.guard.SpecSince+2*margin && w.clock < at+w.window()+margin
-}
-
-// forgetGuard is told that somebody deletes the guard: rows deleted before lose the witness
-// they had in its lastTick.
-func (h *history) forgetGuard(w *World) {
-	for tick := range h.gone {
-		h.exempt(tick)
-	}
-	clear(h.gone)
-	for _, r := range h.runs {
-		if w.guard.Run != nil && r.fence == w.guard.Fence || r.shared {
-			r.orphaned = true
-		}
-	}
-}
-
-func (h *history) exempt(tick string) {
-	delete(h.finals, tick)
-	delete(h.opened, tick)
-	h.exempted[tick] = true
 }
 
 // gap is a gap row: planned ticks that never came.

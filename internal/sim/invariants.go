@@ -29,8 +29,10 @@ var invariants = []invariant{
 	{"maximum run time", beatsEnd},
 	{"waiting", rightTickWaits},
 	{"stop request", stopIsFair},
+	{"stop request", holderIsAsked},
 	{"outcome", outcomeIsTrue},
 	{"live", liveIsCounted},
+	{"missed", missedIsExpected},
 	{"catch-up", missedIsCaughtUp},
 	{"backlog", backlogEnds},
 	{"backlog", backlogMoves},
@@ -111,8 +113,16 @@ func oldWritesRefused(h *history, _ *World, o *observation) string {
 	return ""
 }
 
-// finalStays is the first half of I4: a final outcome never changes, and nothing of it.
+// finalStays is the first half of I4: a final outcome never changes, and nothing of it, and what is
+// on record is not Missed.
 func finalStays(h *history, _ *World, o *observation) string {
+	if o.commit != nil {
+		for _, g := range gapsOf(*o.commit) {
+			if tick, ok := h.rowWithin(g); ok {
+				return fmt.Sprintf("tick %s is on record and becomes Missed", tick)
+			}
+		}
+	}
 	for _, row := range o.rowsAfter {
 		if row == nil {
 			continue
@@ -182,7 +192,8 @@ func oneWorks(h *history, w *World, o *observation) string {
 		return startsInItsPlace(h, o.started.in)
 	case o.commit != nil && o.after != nil && o.after.Spec.Overlap != policy.Allow:
 		for i, row := range o.rowsAfter {
-			if row != nil && row.Shared && o.rowsBefore[i] == nil && !row.Outcome.Final() {
+			asked := row != nil && row.Kind == guard.Manual // by a person, who may let a run in beside others
+			if row != nil && row.Shared && !asked && o.rowsBefore[i] == nil && !row.Outcome.Final() {
 				return fmt.Sprintf("%s is let in beside others by policy %s", row.Run, o.after.Spec.Overlap)
 			}
 		}
@@ -192,8 +203,8 @@ func oneWorks(h *history, w *World, o *observation) string {
 
 func worksAlone(h *history, w *World, x *execution) string {
 	began := h.byFence(x.in.Fence)
-	if w.plan.Spec.Overlap == policy.Allow || w.allowed && began != nil && began.shared {
-		return "" // what policy Allow starts, or let start before it was changed
+	if w.plan.Spec.Overlap == policy.Allow || began != nil && began.shared && (w.allowed || began.manual()) {
+		return "" // what policy Allow starts, let start before it was changed, or a person let in
 	}
 	for _, k := range h.working {
 		r := h.byFence(k.x.in.Fence)

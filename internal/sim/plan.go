@@ -17,13 +17,11 @@ type Plan struct {
 	Calm    Millis       // no fault strikes later
 	Until   Millis       // the end, unless everything has come right before
 	settles Millis       // how long a run may be open
-	least   Millis       // the shortest maximum run time it ever had
-
-	longestDeadline Millis // of starts, that it ever had
-	skew            skewMode
-	typical         Millis // run time
-	spread          Millis
-	runTime         func(planned Millis) Millis // of a simulation without faults
+	ever    bounds       // of what its specs have said
+	skew    skewMode
+	typical Millis // run time
+	spread  Millis
+	runTime func(planned Millis) Millis // of a simulation without faults
 }
 
 type skewMode uint8
@@ -64,8 +62,7 @@ func draw(rng *rand.Rand) Plan {
 	if s.Beats {
 		s.RenewalSeconds = pick(10, 20, 30)
 	}
-	least := int64(schema.MinLease(s.Renewal()) / time.Second)
-	s.LeaseSeconds = least + pick(0, 0, 5, 30)
+	s.LeaseSeconds = leastLease(s) + pick(0, 0, 5, 30)
 	s.MachineTimeoutSeconds = machineTimeout(s)
 	drawOptions(&s, pick)
 	// A few ticks come after the last fault: they must find their way again. Then the schedule
@@ -79,8 +76,8 @@ func draw(rng *rand.Rand) Plan {
 		skew:    skewMode(pick(0, 1, 1, 2)),
 		typical: Millis(pick(5, 30, 60, 90, 130)) * 1000, spread: Millis(pick(1, 20, 60)) * 1000,
 	}
-	p.settles, p.least = settlesWithin(s), Millis(s.MaxRunSeconds*1000)
-	p.longestDeadline = Millis(s.StartDeadlineSeconds * 1000)
+	p.settles = settlesWithin(s)
+	p.ever.add(s)
 	p.Until = last + p.settles + p.missedWithin()
 	return p
 }
@@ -98,6 +95,8 @@ func drawOptions(s *schema.Spec, pick func(...int64) int64) {
 		s.CatchUpMax = int(pick(1, 3))
 	}
 }
+
+func leastLease(s schema.Spec) int64 { return seconds(schema.MinLease(s.Renewal())) }
 
 // machineTimeout is what infra/cronfence gives the machine.
 func machineTimeout(s schema.Spec) int64 {
@@ -129,7 +128,7 @@ func settlesWithin(s schema.Spec) Millis {
 
 // missedWithin is how long after its instant a tick that never came must be on record.
 func (p *Plan) missedWithin() Millis {
-	return Millis((p.Spec.Window() + 4*schema.Sweep).Milliseconds())
+	return p.ever.longWindow() + Millis((4 * schema.Sweep).Milliseconds())
 }
 
 // behave draws what a run is going to do.

@@ -15,11 +15,12 @@ import (
 // coroutine that stands still at each of its effects, so that any other process may act
 // between any two of them; code between two effects takes no time.
 type process struct {
-	w    *World
-	name string
-	skew Millis // of its clock
-	dies Millis // Lambda's timeout: nothing is sent or answered later
-	read Millis // when it last looked at its clock: it decides by that
+	w     *World
+	name  string
+	skew  Millis // of its clock
+	dies  Millis // Lambda's timeout: nothing is sent or answered later
+	shown string // the run that the person behind it was shown, if any
+	read  Millis // when it last looked at its clock: it decides by that
 
 	on     *coroutine
 	done   func(outcome)
@@ -172,6 +173,7 @@ func (p *process) do(_ context.Context, e effect) error {
 		p.hit(f, e)
 		return w.busy(e)
 	}
+	w.strikeAmid(e.is)
 	err := e.run()
 	if p.skew != 0 && err == nil {
 		w.faults.took(Skewed, e.is)

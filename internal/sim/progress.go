@@ -36,10 +36,8 @@ func everyTickOnRecord(h *history, w *World, o *observation) string {
 // When that began, and when the window is over, was noted by some clock.
 func (w *World) nobodys(at Millis) bool {
 	g := w.guard
-	return g != nil && at < g.SpecSince+margin && w.clock > at+w.window()-2*margin
+	return g != nil && at < g.SpecSince+margin && w.clock > at+w.plan.ever.shortWindow()-2*margin
 }
-
-func (w *World) window() Millis { return Millis(w.plan.Spec.Window().Milliseconds()) }
 
 // records tells whether the commit puts a planned tick on record.
 func (o *observation) records(at Millis) bool {
@@ -76,7 +74,7 @@ func nothingStaysBlocked(h *history, w *World, o *observation) string {
 		return fmt.Sprintf("the guard is still blocked; it was to be ready at %s", stamp(g.ReadyAt))
 	case g.Run != nil && over(g.LeaseUntil):
 		return fmt.Sprintf("%s still holds the guard; its lease was over at %s", g.Run.ID, stamp(g.LeaseUntil))
-	case g.Run != nil && over(g.MaxRunUntil+Millis(w.plan.Spec.Lease().Milliseconds())) && w.plan.Spec.Beats:
+	case g.Run != nil && over(g.MaxRunUntil+w.plan.ever.longLease) && w.plan.Spec.Beats:
 		return fmt.Sprintf("%s still holds the guard; its time was over at %s", g.Run.ID, stamp(g.MaxRunUntil))
 	case g.Ready && g.Waiting != nil && !occupied(g, nil, w.clock) && over(max(g.Waiting.Since, g.DrainUntil, h.held)):
 		return fmt.Sprintf("tick %s waits for a guard that is free", g.Waiting.Tick)
@@ -108,7 +106,7 @@ func dueTickStarts(_ *history, w *World, o *observation) string {
 			if occupied(o.before, spec, decided) {
 				continue
 			}
-			if o.at+margin < row.At+Millis(w.plan.Spec.StartDeadline().Milliseconds()) {
+			if o.at+margin < row.At+w.plan.ever.shortDeadline {
 				return fmt.Sprintf("tick %s finds the guard free and becomes %s", row.Tick, row.Outcome)
 			}
 		}
@@ -156,7 +154,7 @@ func (r *runRecord) beats() bool { return r != nil && !r.orphaned && !r.marked &
 func (w *World) toldWell(r *runRecord, o *observation) bool {
 	switch o.answer {
 	case schema.ErrorMaxRunTime:
-		return o.at+margin >= o.told.begunAt+w.plan.least
+		return o.at+margin >= o.told.begunAt+w.plan.ever.leastRun
 	case schema.ErrorStop:
 		return r.askedBy != 0 && o.at+margin/2 >= r.askedBy
 	}
@@ -170,7 +168,8 @@ func markedWell(o *observation) bool {
 		return o.at > o.before.LeaseUntil
 	case guard.MarkReplace:
 		return o.before.Stop != nil && o.at > o.before.StopDeadline
-	case guard.MarkRelease:
+	case guard.MarkRelease: // a person needs none, and means the run that was shown
+		return o.by.shown == "" || o.by.shown == o.before.Run.ID
 	}
-	return true // a person needs none
+	return false
 }

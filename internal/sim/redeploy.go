@@ -12,7 +12,8 @@ import (
 // redeploy makes up another spec for the same job: another policy, other durations, another
 // way to end, or another schedule.
 func redeploy(rng *rand.Rand, s schema.Spec) schema.Spec {
-	switch rng.IntN(4) {
+	pick := func(n ...int64) int64 { return n[rng.IntN(len(n))] }
+	switch rng.IntN(7) {
 	case 0:
 		s.Overlap = policy.Overlap(rng.IntN(int(policy.Allow) + 1))
 		s.KeepFirst = s.KeepFirst && s.Overlap == policy.QueueOne
@@ -20,11 +21,22 @@ func redeploy(rng *rand.Rand, s schema.Spec) schema.Spec {
 			s.Beats, s.RenewalSeconds = false, 0
 		}
 	case 1:
-		s.MaxRunSeconds += 30
-		s.LeaseSeconds += 20
+		s.MaxRunSeconds = pick(45, 75, 150, 180)
+		s.LeaseSeconds = leastLease(s) + pick(0, 5, 20, 50)
 	case 2:
-		s.DrainSeconds = []int64{0, 20, 45}[rng.IntN(3)]
+		s.DrainSeconds = pick(0, 20, 45)
 		s.Fenced = s.Overlap != policy.Allow && rng.IntN(2) == 0
+	case 3:
+		s.StartDeadlineSeconds, s.GraceSeconds = pick(60, 120, 240), pick(0, 10, 40)
+	case 4:
+		s.CatchUp, s.CatchUpMax = policy.CatchUp(pick(0, 1, 2)), 0
+		if s.CatchUp == policy.CatchUpAll {
+			s.CatchUpMax = int(pick(1, 3))
+		}
+	case 5:
+		if s.Overlap != policy.Allow {
+			s.Retries, s.RetrySeconds = int(pick(0, 1, 2)), pick(0, 200, 400)
+		}
 	default:
 		other := map[string]string{everyMinute: everyOther, everyOther: everyMinute}
 		s.Schedule = other[s.Schedule]
@@ -39,6 +51,21 @@ const (
 	everyMinute = "cron(* * * * ? *)"
 	everyOther  = "cron(0/2 * * * ? *)"
 )
+
+// remove deletes the job's schedule, or disables it, for a while. Ticks on their way still come; of
+// the time until the schedule is there again nobody expects any.
+func (w *World) remove() {
+	if w.tracing {
+		w.log("world", "the schedule is gone for %d s", w.away/1000)
+	}
+	w.removed = true
+	w.deployed++
+	w.after(w.away, func() {
+		w.removed = false
+		w.planNext(w.clock)
+	})
+	w.away = 0
+}
 
 // deploy gives the job another spec. Executions that run keep the machine they were started
 // with; ticks on their way keep the spec that stood in the schedule.
@@ -55,10 +82,11 @@ func (w *World) deploy(s schema.Spec) {
 	w.plan.Spec, w.sched = &s, sched
 	end, _ := time.Parse(time.RFC3339, s.End)
 	w.plan.Last = schema.MillisOf(end)
-	w.plan.least = min(w.plan.least, Millis(s.MaxRunSeconds*1000))
-	w.plan.longestDeadline = max(w.plan.longestDeadline, Millis(s.StartDeadlineSeconds*1000))
+	w.plan.ever.add(s)
 	w.plan.settles = max(w.plan.settles, settlesWithin(s))
 	w.plan.Until = w.plan.Last + w.plan.settles + w.plan.missedWithin()
 	w.deployed++
-	w.planNext(w.clock)
+	if !w.removed {
+		w.planNext(w.clock)
+	}
 }

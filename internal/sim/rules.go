@@ -40,7 +40,7 @@ func (h *history) startDeadline(w *World, tick string) Millis {
 	case guard.Scheduled:
 		return h.deadlines[at]
 	case guard.Manual:
-		return at + w.plan.longestDeadline
+		return at + w.plan.ever.longDeadline
 	default:
 		return 0
 	}

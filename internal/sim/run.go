@@ -1,7 +1,12 @@
 // Package sim holds Cronfence's protocol against everything that can go wrong: a world of one
-// job in virtual time, made up from a seed, in which the engine and the handlers of the real
-// functions run over models of EventBridge Scheduler, Lambda, Step Functions, status events
-// and the job's work. Nothing the protocol decides is decided here.
+// job in virtual time, made up from a seed, in which the engine of the real functions runs over
+// models of EventBridge Scheduler, Lambda, Step Functions, status events and the job's work.
+// Nothing the protocol decides is decided here.
+//
+// What runs is package engine whole and, of the handlers, what reads an end (settle.Reported and
+// settle.Observed) and what a beat is told (heartbeat.Refusal). What stands around that does not:
+// the check of an event and its JSON, log and metric lines, and the sentinel's list of schedules,
+// pages of guards and resume points. `make soak` and `make chaos` run the handlers whole.
 //
 // A process is a coroutine that stands still at each of its effects. There the world may let
 // any other act, crash it before or after the effect, lose the answer, throttle it, or hold it
@@ -9,8 +14,8 @@
 // the platform rules it out: a Lambda that sends anything after its timeout, and clocks
 // further apart than the skew margin.
 //
-// After every step the promises I1 to I10 are checked on what was ever observed; see
-// invariants. Equal seeds make equal worlds, to the millisecond.
+// After every step the promises I1 to I10, and the rules beside them, are checked on what was ever
+// observed; see invariants. Equal seeds make equal worlds, to the millisecond.
 package sim
 
 import (

@@ -4,9 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
-	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // planSweeps has the sentinel look at the job every minute. Its process lives longer than a
@@ -21,59 +21,38 @@ func (w *World) planSweeps(at Millis) {
 		if w.faults.chance(20) { // its own schedule delivers at least once, too
 			w.after(w.between(0, 5_000), func() { w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, nil) })
 		}
-		w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, func(outcome) {
-			w.observe(observation{swept: true})
+		found, began := w.guard, w.clock
+		w.spawn("sentinel", schema.DispatcherTimeout, w.sweep, func(o outcome) {
+			w.observe(observation{swept: true, since: began, outcome: o, before: found, after: w.guard})
 			w.atRest = w.clock > w.plan.Last && w.pending == 0 && w.history.atRest(w)
 		})
 	}})
 }
 
 // sweep is one round of the sentinel over the one job there is. Introduce knows the job from
-// the schedule group's list.
+// the schedule group's list, and Forget that it is no longer on it.
 func (w *World) sweep(p *process) error {
 	ctx, e := context.Background(), p.engine()
-	if err := e.Introduce(ctx, *w.plan.Spec); err != nil {
-		return err
+	removed := w.removed // the list is asked for once
+	if !removed {
+		if err := e.Introduce(ctx, *w.plan.Spec); err != nil {
+			return err
+		}
 	}
 	page, err := e.Store.Guards(ctx, "", 10)
 	for _, g := range page.Guards {
-		err = errors.Join(err, e.SweepGuard(ctx, g))
+		err = errors.Join(err, w.see(ctx, e, g, removed))
 	}
 	return err
 }
 
-// planPeople draws what people ask for, through the protocol and on the record.
-func (w *World) planPeople(until Millis) {
-	for range w.rng.IntN(3) {
-		at := w.between(w.clock, until)
-		deed := []func(*process) error{w.pause, w.release, w.runNow, w.backfill}[w.rng.IntN(4)]
-		w.at(at, func() { w.spawn("person", schema.DispatcherTimeout, deed, nil) })
+func (w *World) see(ctx context.Context, e *engine.Engine, g guard.Guard, removed bool) error {
+	if removed {
+		forgotten, err := e.Forget(ctx, g)
+		if err != nil || forgotten == nil {
+			return err
+		}
+		g = *forgotten
 	}
-}
-
-func (w *World) pause(p *process) error {
-	now := guard.Millis(p.now().UnixMilli())
-	_, err := p.engine().Pause(context.Background(), simJob, guard.Pause{By: "ada", Why: "deploying", Until: now + w.between(30_000, 200_000)})
-	return err
-}
-
-func (w *World) release(p *process) error {
-	_, _, err := p.engine().Release(context.Background(), simJob, "", "ada", "it hangs")
-	return err
-}
-
-func (w *World) runNow(p *process) error {
-	var override func(*guard.Delivery)
-	if w.rng.IntN(2) == 0 { // never Allow, which would void the promises that the other runs are held to
-		policies := []policy.Overlap{policy.Skip, policy.QueueOne, policy.Replace}
-		overlap := policies[w.rng.IntN(len(policies))]
-		override = func(d *guard.Delivery) { d.Overlap = &overlap }
-	}
-	_, err := p.engine().Run(context.Background(), simJob, "ada: try it", override)
-	return err
-}
-
-func (w *World) backfill(p *process) error {
-	_, _, err := p.engine().Backfill(context.Background(), simJob, midnight-120_000, midnight)
-	return err
+	return e.SweepGuard(ctx, g)
 }

@@ -100,6 +100,7 @@ func (o Options) plan() (Plan, error) {
 	p := Plan{Spec: &s, From: schema.MillisOf(o.From)}
 	p.Last = p.From + Millis(o.For.Milliseconds()) - 1
 	p.settles = settlesWithin(s)
+	p.ever.add(s)
 	p.Until = p.Last + p.settles + p.missedWithin()
 	p.runTime = func(planned Millis) Millis { return max(1, Millis(o.RunTime(planned.Time()).Milliseconds())) }
 	if _, err := engine.ScheduleOf(s); err != nil {

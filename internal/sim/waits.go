@@ -83,3 +83,20 @@ func stopIsFair(_ *history, _ *World, o *observation) string {
 	}
 	return ""
 }
+
+// holderIsAsked: a sweep that nothing struck, and beside which nobody wrote, leaves no holder unasked
+// that a tick has waited to replace since before it began, by every clock.
+func holderIsAsked(_ *history, _ *World, o *observation) string {
+	b, g := o.before, o.after
+	if !o.swept || o.outcome.hurt || o.outcome.died || o.outcome.err != nil || b == nil || g == nil || b.Version != g.Version {
+		return ""
+	}
+	w := g.Waiting
+	if !g.Ready || g.Run == nil || w == nil || w.Why != "replace" || g.Stop != nil || g.Mark != nil || o.since < w.Since+margin || o.at+margin > w.Deadline {
+		return ""
+	}
+	if p := g.Paused; p != nil && (p.Until == 0 || o.since < p.Until+margin) {
+		return ""
+	}
+	return fmt.Sprintf("tick %s waits to replace %s, which nobody asks to stop", w.Tick, g.Run.ID)
+}

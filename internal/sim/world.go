@@ -33,8 +33,10 @@ type World struct {
 	sched      schedule.Schedule
 	executions map[string]*execution // by run
 	awsSkew    Millis
-	deployed   int  // how often the spec has changed
-	allowed    bool // runs were once allowed beside each other
+	deployed   int    // how often the spec has changed, or the schedule was made anew
+	removed    bool   // there is no schedule
+	away       Millis // for how long it is going to be removed; 0 is never, or no more
+	allowed    bool   // runs were once allowed beside each other
 	tokens     int
 
 	refusedFrom, refusedUntil Millis // StartExecution is refused for good
