@@ -65,7 +65,9 @@ type JobProps struct {
 	// Retries is how often a run whose lease was lost, or which was never started, is tried
 	// again, up to 10. A run that failed by itself is not. Default: 0.
 	Retries int
-	// RetryWindow bounds retries, from the end of the first attempt. Default: one interval.
+	// RetryWindow bounds retries, from when the work of the first attempt is over: its end and, where
+	// work may outlive that, the drain time. Default: one interval, or the start deadline of a tick
+	// that none follows.
 	RetryWindow time.Duration
 	// CatchUp says which missed ticks run later. Default: policy.CatchUpNone.
 	CatchUp policy.CatchUp

@@ -95,7 +95,7 @@ func (e *Engine) openRows(ctx context.Context, g guard.Guard) ([]guard.Row, erro
 		if err != nil {
 			return nil, err
 		}
-		since = since.Add(-g.Spec.RetryWindow(p.interval(p.Prev(e.now()))))
+		since = since.Add(-g.Spec.Drain() - guard.Margin - g.Spec.RetryWindow(p.interval(p.Prev(e.now()))))
 	}
 	for _, q := range []guard.RowQuery{
 		{Job: g.Job, OpenOnly: true, From: guard.TickID(guard.Scheduled, since), To: lastScheduled},

@@ -74,6 +74,9 @@
 //   - A tick waits to replace the holder: who delivers it asks the holder to stop, once, unless the
 //     job is paused. A pause withdraws the request while there is time; whoever ends it, or the
 //     sweep after one that ran out, asks again.
+//   - A run is lost and the job asks for retries: another attempt under a new name and fence, once the
+//     work of the lost one is over; none while the job is paused, a tick waits to replace it, or a run
+//     goes on that an override let in beside it.
 //   - It cannot be stopped: it keeps its place, ticks are skipped, and a warning says so. For a
 //     job that fences its writes its end is not awaited: they are refused from the next fence on.
 //   - A person releases a run, and the guard goes to another before it is marked: refused. A release
@@ -93,7 +96,9 @@
 //     a run that ends meanwhile the guard keeps the drain. One that ends while there is no guard is
 //     covered by the time that a new one stays blocked, a lease and the drain of the spec that
 //     stands: not by a longer drain that an edit took away in between.
-//     The job pays with a pause and its run, never with an overlap, as long as its rows are there.
+//     The job pays with a standstill and its run, never with an overlap, as long as its rows are there.
+//     A pause, a backfill and what was to be caught up with are the guard's alone and gone with it:
+//     pause the job anew.
 //   - A ledger row is deleted: an end brings back what it knows of it. LastTick remembers that
 //     the tick was decided.
 //   - Ticks never come: once start deadline and delivery grace are over they are recorded as

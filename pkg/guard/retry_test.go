@@ -57,6 +57,7 @@ func TestLossIsFinalWhereNoOtherAttemptMayRun(t *testing.T) {
 		"nothing in the way":    {func(*Guard) {}, Running},
 		"paused":                {func(g *Guard) { g.Paused = &Pause{} }, LeaseLost},
 		"no spec":               {func(g *Guard) { g.Spec = nil }, LeaseLost},
+		"a run goes on beside":  {func(g *Guard) { g.Live = 1 }, LeaseLost},
 		"a newer tick replaces": {func(g *Guard) { g.Waiting = waits("replace") }, LeaseLost},
 		"a tick waits":          {func(g *Guard) { g.Waiting = waits("queue") }, Running},
 	} {
@@ -92,21 +93,42 @@ func TestRetryWaitsUntilTheLostWorkIsOver(t *testing.T) {
 	}
 }
 
+// However long the drain, and whether or not there is an interval.
+func TestThereIsAlwaysTimeForOneRetry(t *testing.T) {
+	for _, drain := range []int64{0, 59, 60, 900} {
+		for _, interval := range []int64{0, 60} {
+			b := newBench(t, jobOf(policy.Skip, func(s *schema.Spec) { s.Retries, s.DrainSeconds = 1, drain }))
+			d := b.delivery(0)
+			d.Interval = interval
+			run := b.deliver(d).Row
+			b.at(100).settle(b.lingering(run, LeaseLost))
+			if row := b.row(0); row.Outcome != Running || row.Attempt != 2 {
+				t.Errorf("drain %d s, interval %d s: %s, attempt %d", drain, interval, row.Outcome, row.Attempt)
+			}
+		}
+	}
+}
+
 func TestRetriesHaveALimitOfTheirOwn(t *testing.T) {
 	for name, c := range map[string]struct {
-		window int64 // seconds; 0 is the interval, a minute
-		drain  int64
-		want   Outcome
+		window, interval int64 // seconds
+		end              int   // of the second attempt; the first ends at 100 s and drains until 400 s
+		want             Outcome
 	}{
-		"within the window":   {311, 300, Running},
-		"at its end":          {310, 300, Running},
-		"past it":             {309, 300, LeaseLost},
-		"within the interval": {0, 50, Running},
-		"past the interval":   {0, 51, LeaseLost},
+		"at the window's end":         {400, 60, 500, Running},
+		"past it":                     {400, 60, 501, LeaseLost},
+		"within the interval":         {0, 400, 500, Running},
+		"past it, by default":         {0, 400, 501, LeaseLost},
+		"the last tick":               {0, 0, 1000, Running}, // its start deadline, 15 minutes
+		"past its window":             {0, 0, 1001, LeaseLost},
+		"the last tick with a window": {400, 0, 501, LeaseLost},
 	} {
-		b := newBench(t, jobOf(policy.Skip, func(s *schema.Spec) { s.Retries, s.RetrySeconds, s.DrainSeconds = 1, c.window, c.drain }))
-		run := b.started(0)
+		b := newBench(t, jobOf(policy.Skip, drains, func(s *schema.Spec) { s.Retries, s.RetrySeconds = 2, c.window }))
+		d := b.delivery(0)
+		d.Interval = c.interval
+		run := b.deliver(d).Row
 		b.at(100).settle(b.lingering(run, LeaseLost))
+		b.at(c.end).settle(b.lingering(b.row(0), LeaseLost))
 		if got := b.row(0).Outcome; got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}

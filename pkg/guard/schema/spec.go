@@ -53,7 +53,8 @@ type Spec struct {
 	// GraceSeconds is how long a run that Replace asked to stop may go on by itself; 0 is
 	// DefaultGrace: a manual run may replace the run of a job of another policy.
 	GraceSeconds int64 `json:"graceSeconds,omitempty"`
-	// RetrySeconds bounds retries, from the end of the first attempt; 0 is one interval.
+	// RetrySeconds bounds retries, from when the work of the first attempt is over; 0 is one
+	// interval, and the start deadline of a tick that none follows.
 	RetrySeconds int64 `json:"retrySeconds,omitempty"`
 	// CatchUpSeconds is how long missed ticks may wait to be caught up with; 0 is a day.
 	CatchUpSeconds int64 `json:"catchUpSeconds,omitempty"`
@@ -89,12 +90,17 @@ func (s Spec) Grace() time.Duration {
 	return seconds(s.GraceSeconds)
 }
 
-// RetryWindow bounds retries, from the end of the first attempt.
+// RetryWindow bounds retries, from when the work of the first attempt is over. interval is the
+// seconds to the next tick, 0 when there is none.
 func (s Spec) RetryWindow(interval int64) time.Duration {
-	if s.RetrySeconds == 0 {
+	switch {
+	case s.RetrySeconds != 0:
+		return seconds(s.RetrySeconds)
+	case interval != 0:
 		return seconds(interval)
+	default:
+		return s.StartDeadline()
 	}
-	return seconds(s.RetrySeconds)
 }
 
 // CatchUpWindow is how long missed ticks may wait to be caught up with.
