@@ -30,7 +30,8 @@ func newBackfillCommand() *cobra.Command {
 		`Puts a cursor over the planned ticks between two instants, both included, on the job's guard. They
 are run one at a time, the oldest first, whenever nothing else wants the guard: planned ticks and
 ticks that wait come first. Where a run takes longer than what is left until the next planned tick,
-planned ticks and the backfill take turns, so some planned ticks meet a run of the backfill.
+planned ticks and the backfill take turns, so some planned ticks meet a run of the backfill. Under
+policy Replace they wait for it and do not replace it; under Allow it runs beside them.
 
 Each is run whatever became of the planned tick of that instant, under an id of its own,
 backfill-TICK, which the job's function finds in its run object. A backfill that is asked for again

@@ -13,6 +13,7 @@ import (
 	"github.com/cronfence/cronfence/internal/testworld"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // tenMinutely is a job of every ten minutes that was well at 12:00, half a minute ago.
@@ -226,5 +227,69 @@ func TestABackfillUpToNowLeavesOutTicksThatMayStillCome(t *testing.T) {
 	finish(t, w, nil)
 	if w.Runs.Started != n+1 || w.RowOf("cleanup", "backfill-2026-09-07T12:10:00Z") != nil {
 		t.Errorf("%d executions of 12:10", w.Runs.Started-n)
+	}
+}
+
+// A planned tick of Replace waits for a backfill's run: where those outlast the interval none would
+// come to its end.
+func TestABackfillUnderReplaceTakesTurnsWithPlannedTicks(t *testing.T) {
+	w, spec := tenMinutely(t, func(s *schema.Spec) { s.Overlap, s.GraceSeconds = policy.Replace, 30 })
+	backfill(t, w, 0, 30*time.Minute)
+	planned := map[guard.Outcome]int{}
+	for range 100 { // of a minute
+		for range 2 {
+			w.Clock = w.Clock.Add(30 * time.Second)
+			g := w.Guard("cleanup")
+			if g.Run == nil {
+				continue
+			}
+			row, took := *w.RowOf("cleanup", g.Run.Tick), time.Minute
+			if row.Kind == guard.Backfill {
+				took = 12 * time.Minute
+			}
+			if w.Clock.Sub(g.Run.At.Time()) < took {
+				must(t)(nil, w.Beat(runOf(row)))
+				continue
+			}
+			must(t)(w.Succeed(runOf(row)))
+			if row.Kind == guard.Scheduled {
+				planned[guard.Succeeded]++
+			}
+		}
+		if clock := w.Clock.Add(-30 * time.Second); clock.Minute()%10 == 0 {
+			w.Tick(spec, clock.Format("15:04"))
+		}
+		w.Sweep("cleanup")
+	}
+	if got := backfilled(t, w); got[guard.Succeeded] != 4 || len(got) != 1 || planned[guard.Succeeded] < 5 {
+		t.Errorf("backfilled %v, %d planned: want all four, and planned ticks in between", got, planned[guard.Succeeded])
+	}
+}
+
+// A job of Allow may never be without a run.
+func TestABackfillUnderAllowRunsBesidePlannedRunsOneAtATime(t *testing.T) {
+	w, spec := tenMinutely(t, func(s *schema.Spec) { s.Overlap, s.Beats, s.RenewalSeconds = policy.Allow, false, 0 })
+	w.At("12:10:00")
+	live := w.Tick(spec, "12:10")
+	w.At("12:10:30")
+	backfill(t, w, 0, 20*time.Minute)
+	w.Sweep("cleanup")
+	if got := backfilled(t, w); got[guard.Running] != 1 || len(got) != 1 {
+		t.Fatalf("%v: want one run of the backfill beside the planned one", got)
+	}
+	w.At("12:20:00")
+	if r := w.Tick(spec, "12:20"); !r.Started {
+		t.Errorf("%+v: want the planned tick started beside the backfill's", r)
+	}
+	sweeps := finish(t, w, func(row guard.Row) {
+		w.Clock = w.Clock.Add(time.Hour) // planned ticks do not want the guard: there are no turns to be taken
+		must(t)(w.Succeed(runOf(row)))
+	})
+	if got := backfilled(t, w); got[guard.Succeeded] != 3 || sweeps > 1 {
+		t.Errorf("%v after %d sweeps: want all three, one after the other", got, sweeps)
+	}
+	must(t)(w.Succeed(live))
+	if row := w.Row("cleanup", "12:10"); row.Outcome != guard.Succeeded {
+		t.Errorf("row %+v", row)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // TickID returns the id of a tick of a kind that stands for a planned instant.
@@ -121,7 +122,7 @@ func (b Backlog) Find(p Planned, rows []Row, known Millis) BacklogTick {
 // startBacklog starts the backlog's next tick on a guard that is free, or passes over it.
 func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 	b := g.Backlog
-	if b == nil || g.Waiting != nil || g.occupied(now) || g.paused(now) {
+	if b == nil || g.Waiting != nil || g.busy(now) || g.paused(now) {
 		return handOver{guard: g}
 	}
 	if t == (BacklogTick{}) { // the caller did not look: the sentinel will
@@ -157,15 +158,23 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 	return handOver{guard: g, writes: []Write{newRow(row)}, next: &row}
 }
 
+// busy tells whether no run of the backlog may begin. Under policy Allow one begins beside the
+// planned runs, as any tick does, though never beside another of the backlog.
+func (g Guard) busy(now Millis) bool {
+	if g.allows() {
+		g.Live = 0
+	}
+	return g.occupied(now)
+}
+
+func (g Guard) allows() bool { return g.Spec != nil && g.Spec.Overlap == policy.Allow }
+
 // spares tells whether the backlog may have the guard now. After a run of the job's own it may;
 // after one of the backlog only if another like it is over before the next planned tick, so that
 // the two take turns where there is not time for both. A planned tick that had a minute to come
-// and did not take the guard is not waited for.
+// and did not take the guard is not waited for. One of policy Allow needs no guard.
 func (g Guard) spares(t BacklogTick, now Millis) bool {
-	if g.Last == nil || t.Coming == 0 {
-		return true
-	}
-	if !ofBacklog(g.Last.Tick) {
+	if g.Last == nil || t.Coming == 0 || !ofBacklog(g.Last.Tick) || g.allows() {
 		return true
 	}
 	over := now.Add(Margin) + Millis(g.Last.RunTime)

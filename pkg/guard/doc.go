@@ -108,7 +108,9 @@
 //     without a Missed.
 //   - A backfill's ticks fail: they are on record, and the backfill goes on. Asked for again, it runs
 //     those that no backfill before it brought to a success, under ids, and so runs, of their own.
-//     A tick that may still come by itself is not backfilled.
+//     A tick that may still come by itself is not backfilled. Under Replace planned ticks wait for a
+//     backfill's run, or none that outlasts the interval would come to its end; under Allow a
+//     backlog's runs, one at a time, begin beside the planned ones.
 //   - A backfill or catch-up cannot go on: its time is over, the schedule whose ticks they are is
 //     edited, or Step Functions refuses for good to start one of its runs. It is ended on the
 //     record, as a person ends it: the refused tick is Failed and no other is tried, since the
@@ -118,12 +120,12 @@
 //     the new one, may have passed it; its row alone says whether it was decided before. If
 //     somebody deletes that row within the tick's window, a redelivery decides it once more. A
 //     policy that is Replace no longer withdraws its stop request while there is time, and its tick
-//     waits for the holder's end. A run keeps
-//     the drain time and the word on its fences that it began with, if those that stand now are no
-//     safer; runs of Allow hold on for as long as their own spec let them, and what one brought
-//     late meets the policy that stands. What was to be caught up with of another schedule stays
-//     missed, and a backfill of its ticks ends. A job is removed: nothing is expected of it, its
-//     guard stays for its fences; a tick that waits still runs, and so does a backfill.
+//     waits for the holder's end. A run keeps the drain time and the word on its fences that it began
+//     with, if those that stand now are no safer; runs of Allow hold on for as long as their own spec
+//     let them, and what one brought late meets the policy that stands. What was to be caught up with
+//     of another schedule stays missed, and a backfill of its ticks ends. A job is removed: nothing is
+//     expected of it, its guard stays for its fences; a tick that waits still runs, and so does a
+//     backfill.
 //
 // # The margin
 //

@@ -27,12 +27,23 @@ func (d Delivery) older(g Guard) bool {
 	return kind == Scheduled && d.At < g.Run.Planned
 }
 
+// replaces tells whether the tick asks the holder to stop. A backfill's run, which a person asked for,
+// is waited for: ticks of a job whose backfilled runs outlast its interval would replace every one.
+func (d Delivery) replaces(g Guard) bool {
+	if g.Run != nil && d.Overlap == nil {
+		if kind, _ := KindOf(g.Run.Tick); kind == Backfill {
+			return false
+		}
+	}
+	return d.rule(g).Overlap == policy.Replace
+}
+
 // wait lets the tick wait for the guard in the place of whatever waited, and under Replace
 // asks the holder to stop, if nobody did so yet.
 func (d Delivery) wait(seen, want Guard, now Millis) Decision {
 	row := d.row(Queued, now)
 	why := waitsQueued
-	if d.rule(want).Overlap == policy.Replace {
+	if d.replaces(want) {
 		why = waitsReplacing
 	}
 	row.Why, row.Holder = seen.inTheWay(now)

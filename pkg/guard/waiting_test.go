@@ -306,3 +306,27 @@ func TestFirstThatWaitedTooLongGivesItsPlaceToANewerTick(t *testing.T) {
 		}
 	}
 }
+
+func TestABackfillsRunIsReplacedOnlyForWhomAPersonSaysSo(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind  Kind
+		next  func(*bench) Delivery
+		asked bool
+	}{
+		"a backfill's, for a planned tick":       {Backfill, func(b *bench) Delivery { return b.delivery(1) }, false},
+		"a backfill's, for a manual run":         {Backfill, (*bench).manual, false},
+		"a backfill's, for one that replaces it": {Backfill, func(b *bench) Delivery { d := b.manual(); d.Overlap = ptr(policy.Replace); return d }, true},
+		"a catch-up's, for a planned tick":       {CatchUp, func(b *bench) Delivery { return b.delivery(1) }, true},
+	} {
+		b := newBench(t, jobOf(policy.Replace))
+		from := t0.Add(-time.Hour)
+		b.change(func(g *Guard) { g.Backlog = &Backlog{Kind: c.kind, Next: from, To: from, Left: 1, Until: minute(60)} })
+		if d, _ := b.advanceBacklog(b.next()); d.Next == nil {
+			t.Fatalf("%s: not started", name)
+		}
+		d := b.at(60).deliver(c.next(b))
+		if g := b.guard(); d.Row.Outcome != Queued || (g.Stop != nil) != c.asked || g.Waiting == nil {
+			t.Errorf("%s: %s, stop request %+v: want it waiting, asked %v", name, d.Row.Outcome, g.Stop, c.asked)
+		}
+	}
+}
