@@ -116,39 +116,33 @@ func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard, now guard.Mill
 }
 
 // findTick reads on what is on record of a backlog's ticks until it knows which is next.
-func (e *Engine) findTick(ctx context.Context, job string, b guard.Backlog, p Planned) (guard.BacklogTick, error) {
-	var rows []guard.Row
-	var open []guard.RowQuery
-	for _, k := range b.RowKinds() {
-		open = append(open, backlogRows(job, k, b.Next, b.To))
+func (e *Engine) findTick(ctx context.Context, job string, b guard.Backlog, p Planned) (t guard.BacklogTick, err error) {
+	var gaps []guard.Gap
+	if b.Kind == guard.CatchUp {
+		if gaps, err = e.Store.Gaps(ctx, job, guard.TickID(guard.Scheduled, b.Next), guard.TickID(guard.Scheduled, b.To), 0); err != nil {
+			return t, fmt.Errorf("query gaps of %s: %w", job, err)
+		}
 	}
-	for read := 0; ; {
-		known, more := b.To, open[:0]
-		for _, q := range open {
-			page, err := e.Store.Rows(ctx, q)
-			if err != nil {
-				return guard.BacklogTick{}, fmt.Errorf("query ticks of %s: %w", job, err)
-			}
-			read++
-			rows = append(rows, page.Rows...)
-			if q.After = page.Next; q.After != "" {
-				more = append(more, q)
-				known = min(known, reached(page, b.Next))
+	var rows []guard.Row
+	q := backlogRows(job, b.Kind, b.Next, b.To)
+	for range backlogPages {
+		page, err := e.Store.Rows(ctx, q)
+		if err != nil {
+			return t, fmt.Errorf("query ticks of %s: %w", job, err)
+		}
+		rows = append(rows, page.Rows...)
+		known := b.To
+		if q.After = page.Next; q.After != "" {
+			known = b.Next - 1
+			if n := len(rows); n > 0 {
+				known = rows[n-1].At - 1 // that tick may have more
 			}
 		}
-		open = more
-		if t := b.Find(p, rows, known); !t.Done || len(open) == 0 || read >= backlogPages {
+		if t = b.Find(p, rows, gaps, known); !t.Done {
 			return t, nil
 		}
 	}
-}
-
-// reached is up to which instant a page knows all rows: the last one's tick may have more.
-func reached(page guard.RowPage, next guard.Millis) guard.Millis {
-	if n := len(page.Rows); n > 0 {
-		return page.Rows[n-1].At - 1
-	}
-	return next - 1
+	return t, nil
 }
 
 func (e *Engine) sweepBacklog(ctx context.Context, g *guard.Guard, deadline guard.Millis) (*guard.Guard, error) {

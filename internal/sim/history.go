@@ -6,6 +6,7 @@ import (
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // observation is one thing that happened. What is set says what it was.
@@ -44,6 +45,7 @@ type runRecord struct {
 	tick     string
 	at       Millis
 	shared   bool
+	allowed  bool   // it was given the guard under policy Allow, beside runs of its kind
 	lease    Millis // as last granted
 	marked   bool
 	askedBy  Millis // the deadline of a stop request; 0 is none
@@ -152,7 +154,7 @@ func (h *history) learnGuard(w *World, o *observation) {
 		}
 	}
 	if acquires(o) {
-		r := &runRecord{run: g.Run.ID, fence: g.Fence, tick: g.Run.Tick, at: o.at}
+		r := &runRecord{run: g.Run.ID, fence: g.Fence, tick: g.Run.Tick, at: o.at, allowed: g.Spec.Overlap == policy.Allow}
 		h.runs = append(h.runs, r)
 		h.fence = max(h.fence, g.Fence)
 	}

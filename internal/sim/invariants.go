@@ -209,7 +209,8 @@ func worksAlone(h *history, w *World, x *execution) string {
 	for _, k := range h.working {
 		r := h.byFence(k.x.in.Fence)
 		ending := r != nil && k.x.fenced && r.left
-		beside := r != nil && r.shared && r.fence > x.in.Fence // a tick of the old policy, late
+		late := r != nil && r.shared && r.fence > x.in.Fence // a tick of the old policy
+		beside := late || r != nil && r.shared && began != nil && began.allowed
 		if !ending && !beside {
 			return fmt.Sprintf("%s begins to work while %s does", x.name(), k.x.name())
 		}

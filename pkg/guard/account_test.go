@@ -213,7 +213,10 @@ func TestMissedTicksAreCaughtUpWithAsTheJobAsks(t *testing.T) {
 			t.Errorf("%s: backlog %+v: want up to %v, %d", name, b, minute(c.to), c.left)
 			continue
 		}
-		if first := b.Find(minutely, c.rows, b.To).At; first != minute(c.from) {
+		if c.before != nil {
+			d.Gaps = append([]Gap{{From: minute(-30), To: minute(-28)}}, d.Gaps...)
+		}
+		if first := b.Find(minutely, nil, d.Gaps, b.To).At; first != minute(c.from) {
 			t.Errorf("%s: from %v, want %v", name, first, minute(c.from))
 		}
 	}
@@ -222,14 +225,13 @@ func TestMissedTicksAreCaughtUpWithAsTheJobAsks(t *testing.T) {
 // Between the ticks that were missed others came, which make no room for anything.
 func TestTheNewestMissedTicksAreCaughtUpWithWhateverCameBetweenThem(t *testing.T) {
 	g := accountable(policy.CatchUpAll, 6)
-	var came []Row
+	var missed []Gap
 	miss := func(rows []Row, upTo int) {
-		came = append(came, rows...)
 		d, ok := Account(g, rows, true, minutely, "x", minute(upTo+20)+1)
 		if !ok {
 			t.Fatalf("nothing to account for up to minute %d", upTo)
 		}
-		g = d.Guard
+		g, missed = d.Guard, append(missed, d.Gaps...)
 	}
 	miss(nil, 2)
 	miss(scheduled(3, 4, 5, 6, 7), 10) // 8 to 10 are missed
@@ -237,7 +239,7 @@ func TestTheNewestMissedTicksAreCaughtUpWithWhateverCameBetweenThem(t *testing.T
 	miss(nil, 15)
 	var ran []int
 	for g.Backlog != nil && len(ran) < 20 {
-		d, _ := AdvanceBacklog(g, g.Backlog.Find(minutely, came, g.Backlog.To), "x", minute(40))
+		d, _ := AdvanceBacklog(g, g.Backlog.Find(minutely, nil, missed, g.Backlog.To), "x", minute(40))
 		if g = d.Guard; d.Next != nil {
 			ran = append(ran, int((d.Next.At-t0)/60_000))
 			g = g.release(End{Tick: d.Next.Tick}, 0, minute(40))

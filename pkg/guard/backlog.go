@@ -77,32 +77,39 @@ type BacklogTick struct {
 	Due, Coming Millis
 }
 
-// RowKinds are the kinds of ticks whose rows say what of a backlog is to be run.
-func (b Backlog) RowKinds() []Kind {
-	if b.Kind == CatchUp { // what came after all was not missed
-		return []Kind{CatchUp, Scheduled}
-	}
-	return []Kind{b.Kind}
-}
-
-// over tells whether a row means that its tick is not to be run by the backlog. A backfill runs
-// again what no backfill before it brought to a success.
+// over tells whether a row of the backlog's kind means that its tick is not to be run. A backfill
+// runs again what no backfill before it brought to a success.
 func (b Backlog) over(row Row) bool {
 	return b.Kind == CatchUp || row.Outcome == Succeeded || !row.Outcome.Final()
 }
 
-// Find finds the backlog's next tick. rows are those on record of its ticks, all of them up to an
-// instant. Where all ticks up to there are to be passed over, the last one is returned, as Done.
-func (b Backlog) Find(p Planned, rows []Row, known Millis) BacklogTick {
+// from is the first tick of the backlog at or after an instant; 0 when there is none. What is to be
+// caught up with lies in gaps.
+func (b Backlog) from(at Millis, p Planned, gaps []Gap) Millis {
+	if b.Kind != CatchUp {
+		return p.Next(at - 1)
+	}
+	for _, gap := range gaps {
+		if gap.To >= at {
+			return p.Next(max(at, gap.From) - 1)
+		}
+	}
+	return 0
+}
+
+// Find finds the backlog's next tick. rows are those on record of its kind and its ticks, all of
+// them up to an instant; gaps, for a catch-up, are those of its ticks. Where all ticks up to that
+// instant are to be passed over, the last one is returned, as Done.
+func (b Backlog) Find(p Planned, rows []Row, gaps []Gap, known Millis) BacklogTick {
 	over, before := map[Millis]bool{}, map[Millis]int{}
 	for _, row := range rows {
 		over[row.At] = over[row.At] || b.over(row)
 		_, n := cutAgain(row.Tick) // the rows of some before may be gone
 		before[row.At] = max(before[row.At], n)
 	}
-	t := BacklogTick{Next: p.Next(b.Next - 1)}
+	t := BacklogTick{Next: b.from(b.Next, p, gaps)}
 	for t.Next != 0 && t.Next <= min(b.To, known) {
-		t.At, t.Next, t.Before = t.Next, p.Next(t.Next), before[t.Next]
+		t.At, t.Next, t.Before = t.Next, b.from(t.Next+1, p, gaps), before[t.Next]
 		switch t.Done = true; {
 		case over[t.At]:
 		case t.GaveWay < b.GiveWay:

@@ -216,16 +216,18 @@ func TestBackfillRunsWhatNoBackfillBeforeItBroughtToASuccess(t *testing.T) {
 		"those that are known":          {Backfill, []Row{ofTick(Backfill, 0, 0, Succeeded), ofTick(Backfill, 1, 0, Succeeded)}, 1, 1, 1, true},
 		"none is known":                 {Backfill, nil, -1, -1, 0, true},
 		"caught up with, it failed":     {CatchUp, []Row{ofTick(CatchUp, 0, 0, Failed)}, 9, 1, 0, false},
-		"it was not missed after all":   {CatchUp, []Row{ofTick(Scheduled, 0, 0, Skipped)}, 9, 1, 0, false},
 		"missed, and not caught up yet": {CatchUp, nil, 9, 0, 0, false},
+		"the next was not missed":       {CatchUp, []Row{ofTick(CatchUp, 0, 0, Failed), ofTick(CatchUp, 1, 0, Failed)}, 9, 3, 0, false},
+		"all caught up with":            {CatchUp, []Row{ofTick(CatchUp, 0, 0, Failed), ofTick(CatchUp, 1, 0, Failed), ofTick(CatchUp, 3, 0, Failed)}, 9, -1, 0, false},
 	} {
 		b := Backlog{Kind: c.kind, Next: minute(0), To: minute(3), Left: 4}
-		got := b.Find(minutely, c.rows, minute(c.known))
+		missed := []Gap{{From: minute(-5), To: minute(1)}, {From: minute(3), To: minute(3)}}
+		got := b.Find(minutely, c.rows, missed, minute(c.known))
 		at := minute(c.want)
 		if c.want < 0 {
 			at = 0
 		}
-		if got.At != at || got.Before != c.before || got.Done != c.done || at != 0 && got.Next != at.Add(time.Minute) {
+		if got.At != at || got.Before != c.before || got.Done != c.done || c.kind == Backfill && at != 0 && got.Next != at.Add(time.Minute) {
 			t.Errorf("%s: %+v, want minute %d, the %dth time, done %v", name, got, c.want, c.before+1, c.done)
 		}
 	}

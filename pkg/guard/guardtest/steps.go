@@ -219,8 +219,9 @@ func (w *walker) backlogTick(g guard.Guard) guard.BacklogTick {
 		return guard.BacklogTick{}
 	}
 	page, _ := w.mem.Rows(w.ctx, guard.RowQuery{Job: w.job})
-	rows := slices.DeleteFunc(page.Rows, func(row guard.Row) bool { return !slices.Contains(b.RowKinds(), row.Kind) })
-	t := b.Find(minutes{}, rows, b.To)
+	rows := slices.DeleteFunc(page.Rows, func(row guard.Row) bool { return row.Kind != b.Kind })
+	gaps, _ := w.mem.Gaps(w.ctx, w.job, schema.TickID(b.Next.Time()), schema.TickID(b.To.Time()), 0)
+	t := b.Find(minutes{}, rows, gaps, b.To)
 	t.Interval = 60
 	return t
 }
