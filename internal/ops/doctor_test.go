@@ -84,7 +84,7 @@ func TestDoctorFindsWhatTheSentinelShouldHaveSeenTo(t *testing.T) {
 		prepare         func(d *desk, spec schema.Spec)
 		soon, late      string // nothing is found, it is found
 	}{
-		{"a lease is over", ops.FoundExpiredHolder, "cronfence release", held, "02:04:00", "02:06:00"},
+		{"a lease is over", ops.FoundExpiredHolder, "cronfence release cleanup --run cleanup-20260907T020000Z-1 --reason", held, "02:04:00", "02:06:00"},
 		{"the execution ended unseen", ops.FoundEndedHolder, "cronfence release", func(d *desk, spec schema.Spec) {
 			held(d, spec)
 			d.Runs.End("cleanup-20260907T020000Z-1", machine.Failed, "")
@@ -133,7 +133,7 @@ func TestDoctorFindsWhatTheSentinelShouldHaveSeenTo(t *testing.T) {
 			if len(x.Findings) != 1 || x.Findings[0].Kind != tt.kind || x.Findings[0].Job != "cleanup" || !strings.Contains(x.Findings[0].Fix, tt.fix) {
 				t.Errorf("at %s: got %+v, want %s", tt.late, x.Findings, tt.kind)
 			}
-			if tt.fix != "cronfence release" {
+			if !strings.HasPrefix(tt.fix, "cronfence release") {
 				return
 			}
 			must(d.op.Release(t.Context(), ops.ReleaseRequest{Job: "cleanup", By: "alice", Reason: "as doctor says"}))

@@ -40,7 +40,7 @@ func stuck(x *Diagnosis, g guard.Guard, now guard.Millis) {
 		x.Add(FoundUnheededStop, g.Job, "look why its execution does not end, and stop it: cronfence logs "+g.Job+" "+run.Tick,
 			"run %s of %s is being stopped since %s (%s) and still holds the guard", run.ID, g.Job, g.Mark.At, g.Mark.Why)
 	case run != nil && g.Mark == nil && g.LeaseUntil < late:
-		x.Add(FoundExpiredHolder, g.Job, releaseFix(g.Job, "lease over"),
+		x.Add(FoundExpiredHolder, g.Job, releaseFix(g, "lease over"),
 			"run %s holds the guard of %s, its lease is over since %s and nobody took over", run.ID, g.Job, g.LeaseUntil)
 	}
 	sentinel := sentinelOf(g)
@@ -65,8 +65,9 @@ func sentinelOf(g guard.Guard) string {
 	return fmt.Sprintf(sentinelFix, name)
 }
 
-func releaseFix(job, reason string) string {
-	return fmt.Sprintf("cronfence release %s --reason '%s' --yes", job, reason)
+// releaseFix releases the run that was found, and no other that has the guard when it is typed.
+func releaseFix(g guard.Guard, reason string) string {
+	return fmt.Sprintf("cronfence release %s --run %s --reason '%s' --yes", g.Job, g.Run.ID, reason)
 }
 
 // freeSince is since when a guard is free for what came at an instant, or now if it is not.
@@ -89,14 +90,14 @@ func (d *Direct) examineHolder(ctx context.Context, x *Diagnosis, g guard.Guard,
 	switch {
 	case errors.Is(err, machine.ErrNotFound):
 		if g.StartBy < late {
-			x.Add(FoundEndedHolder, g.Job, releaseFix(g.Job, "no execution"),
+			x.Add(FoundEndedHolder, g.Job, releaseFix(g, "no execution"),
 				"run %s holds the guard of %s and has no execution; it had to be started by %s", g.Run.ID, g.Job, g.StartBy)
 		}
 	case err != nil:
 		x.Skip("executions of holders", err.Error())
 	case execution.Status != machine.Running:
 		if ended := schema.MillisOf(execution.StoppedAt); ended < late {
-			x.Add(FoundEndedHolder, g.Job, releaseFix(g.Job, "its execution has ended"),
+			x.Add(FoundEndedHolder, g.Job, releaseFix(g, "its execution has ended"),
 				"run %s holds the guard of %s, but its execution ended as %s at %s", g.Run.ID, g.Job, execution.Status, ended)
 		}
 	default:
@@ -147,7 +148,7 @@ func orphaned(x *Diagnosis, g guard.Guard, forget func(job string) string) {
 		fix += ", or if it is gone for good delete its guard, which TTL does after 400 days: " + forget(g.Job)
 	}
 	if g.Run != nil {
-		fix = "first " + releaseFix(g.Job, "job removed") + "; then " + fix
+		fix = "first " + releaseFix(g, "job removed") + "; then " + fix
 	}
 	x.Add(FoundOrphanedGuard, g.Job, fix, "%s has a guard and no schedule any more", g.Job)
 }
