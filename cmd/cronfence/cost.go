@@ -9,6 +9,7 @@ import (
 
 	"github.com/cronfence/cronfence/internal/cost"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 	"github.com/cronfence/cronfence/pkg/schedule"
 )
 
@@ -17,13 +18,15 @@ type costOptions struct {
 	runTime, maxRun    time.Duration
 	lease, renewal     time.Duration
 	target             string
+	overlap            string
 	chainStates        int
 	skipShare          float64
+	skipShareGiven     bool
 	json               bool
 }
 
 func newCostCommand() *cobra.Command {
-	o := costOptions{skipShare: -1}
+	var o costOptions
 	cmd := &cobra.Command{
 		Use:   "cost",
 		Short: "What a job will cost a month on AWS",
@@ -40,12 +43,16 @@ runsPerMonth, skipsPerMonth, transitionsPerRun (chainStates in it), requestsPerR
 requestsPerSkip (to DynamoDB), usdPerMillionRuns and usdPerMillionSkips (of these alone),
 usdPerMonth (all that the job costs), usdPerMonthWatching (of it metrics, alarms and the
 sentinel's look), lines, scheduler (usdPerMonth, usdPerMonthWithoutDashboard, lines), alternatives
-(name, usdPerMillionRuns, usdPerMillionSkips, usdPerMonth, note), notes, pricesOf, region.`,
+(name, usdPerMillionRuns, usdPerMillionSkips, usdPerMonth, note), notes, pricesOf, region.
+usdPerMonth has the watching in it and the scheduler not; those of alternatives have neither:
+beside usdPerMonth of an alternative belongs usdPerMonth - usdPerMonthWatching.`,
 		Example: `  cronfence cost --schedule 'rate(15 minutes)' --run-time 40s --max-run-time 45s
   cronfence cost --schedule 'rate(1 minute)' --run-time 3m --json
-  cronfence cost --schedule 'cron(0 2 * * ? *)' --run-time 1h --target chain --chain-states 6`,
+  cronfence cost --schedule 'cron(0 2 * * ? *)' --run-time 1h --target chain --chain-states 6
+  cronfence cost --schedule 'rate(1 hour)' --run-time 10m --json | jq '.usdPerMonth - .usdPerMonthWatching, .alternatives[].usdPerMonth'`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.skipShareGiven = cmd.Flags().Changed("skip-share")
 			return runCost(o, time.Now(), cmd.OutOrStdout())
 		},
 	}
@@ -55,10 +62,11 @@ sentinel's look), lines, scheduler (usdPerMonth, usdPerMonthWithoutDashboard, li
 	flags.DurationVar(&o.runTime, "run-time", 0, "how long a run takes, such as 90s")
 	flags.DurationVar(&o.maxRun, "max-run-time", 0, "the job's bound on a run; with the default lease up to 45s needs no heartbeat (default: 15m of a function, else 1h, or the run time if that is longer)")
 	flags.StringVar(&o.target, "target", "", "what does the work: lambda, task-token, ecs, batch, glue, state-machine or chain (default: lambda, or ecs where a run is longer than the 15m of a function)")
+	flags.StringVar(&o.overlap, "overlap", "skip", "what a tick does that finds its job running: skip, or allow, whose runs have no heartbeat")
 	flags.IntVar(&o.chainStates, "chain-states", 0, "states that a run enters in your own chain, with --target chain")
 	flags.DurationVar(&o.lease, "lease", 0, "the job's lease (default: 2m, or what the renewal needs)")
 	flags.DurationVar(&o.renewal, "renewal", 0, "time between two beats (default: 30s)")
-	flags.Float64Var(&o.skipShare, "skip-share", -1, "share of the ticks that are skipped, 0 to 1 (default: what schedule and run time come to)")
+	flags.Float64Var(&o.skipShare, "skip-share", 0, "share of the ticks that are skipped, 0 to 1 (default: what schedule and run time come to)")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document")
 	return cmd
 }
@@ -71,12 +79,16 @@ func runCost(o costOptions, now time.Time, out io.Writer) error {
 	from := now.Truncate(time.Second)
 	pace := cost.PaceOf(s, from)
 	job.TicksPerMonth, job.SkipShare = pace.PerMonth, o.skipShare
-	if o.skipShare < 0 {
+	about := ""
+	if !o.skipShareGiven && job.Overlap == policy.Skip {
 		job.SkipShare = cost.SkipShare(s, from, o.runTime)
+		about = cost.ShareNote(s, from, o.runTime, job.SkipShare)
 	}
 	e := cost.Of(job)
-	if note := pace.Note(e); note != "" {
-		e.Notes = append([]string{note}, e.Notes...)
+	for _, note := range []string{about, pace.Note(e)} {
+		if note != "" {
+			e.Notes = append([]string{note}, e.Notes...)
+		}
 	}
 	if o.json {
 		return writeJSON(out, e)
@@ -105,10 +117,19 @@ func (o costOptions) job() (cost.Job, error) {
 		return none, usagef("--schedule is not set: must be an EventBridge expression, such as 'cron(0 2 * * ? *)' or 'rate(15 minutes)'")
 	case o.runTime <= 0 || o.runTime > schema.MaxDuration:
 		return none, usagef("--run-time %v: must be a duration above 0 and of at most a year, the longest that an execution lasts, such as 90s", o.runTime)
-	case math.IsNaN(o.skipShare) || o.skipShare > 1 || o.skipShare < 0 && o.skipShare != -1:
+	case math.IsNaN(o.skipShare) || o.skipShare > 1 || o.skipShare < 0:
 		return none, usagef("--skip-share %v: must be 0 to 1", o.skipShare)
 	}
-	job := cost.Job{RunTime: o.runTime, MaxRunTime: o.maxRun, Target: cost.DefaultTarget(o.runTime), ChainStates: o.chainStates, Lease: o.lease, Renewal: o.renewal}
+	overlap, err := policy.ParseOverlap(o.overlap)
+	switch {
+	case err != nil:
+		return none, usagef("--overlap: %w", err)
+	case overlap != policy.Skip && overlap != policy.Allow:
+		return none, usagef("--overlap %v: must be skip or allow: what a tick costs that waits is not estimated; runs cost what they do with skip", overlap)
+	case overlap == policy.Allow && o.skipShare > 0:
+		return none, usagef("--skip-share %v: must be left out with --overlap allow, which skips none", o.skipShare)
+	}
+	job := cost.Job{RunTime: o.runTime, MaxRunTime: o.maxRun, Target: cost.DefaultTarget(o.runTime), Overlap: overlap, ChainStates: o.chainStates, Lease: o.lease, Renewal: o.renewal}
 	if o.target != "" {
 		t, err := cost.ParseTarget(o.target)
 		if err != nil {

@@ -56,7 +56,7 @@ func skips(n float64) string { return howMany(n, "skip") }
 func howMany(n float64, what string) string {
 	text := strconv.FormatFloat(n, 'f', 0, 64)
 	if n < 10 {
-		text = strconv.FormatFloat(n, 'g', 3, 64)
+		text = cost.Plain(n, 3)
 	}
 	if n == 1 {
 		return text + " " + what
@@ -85,6 +85,7 @@ func writeAlternatives(out io.Writer, e cost.Estimate) error {
 	rows := [][]string{
 		{"Cronfence", usd(e.USDPerMillionRuns), usd(e.USDPerMillionSkips), usd(e.USDPerMonth - e.USDPerMonthWatching)},
 		{"  its metrics, alarms, sentinel", "", "", usd(e.USDPerMonthWatching)},
+		{"Cronfence in all, one job", "", "", usd(e.USDPerMonth + e.Scheduler.USDPerMonth)},
 	}
 	for _, a := range e.Alternatives {
 		rows = append(rows, []string{a.Name, usd(a.USDPerMillionRuns), usd(a.USDPerMillionSkips), usd(a.USDPerMonth)})
@@ -112,7 +113,7 @@ func writeAlternatives(out io.Writer, e cost.Estimate) error {
 // usd writes money: cents, and what is less than a cent as what it is.
 func usd(n float64) string {
 	if n > 0 && n < 0.01 {
-		return strconv.FormatFloat(n, 'g', 2, 64)
+		return cost.Plain(n, 2)
 	}
 	return strconv.FormatFloat(n, 'f', 2, 64)
 }
@@ -122,5 +123,5 @@ func units(n float64) string {
 	if n == 0 {
 		return ""
 	}
-	return strconv.FormatFloat(n, 'g', 3, 64)
+	return cost.Plain(n, 3)
 }

@@ -20,6 +20,16 @@ const (
 	temporalPlan   = 1.10
 )
 
+// temporalBeats is how many heartbeats of an activity reach Temporal's server whose death is to be
+// found as soon as here, so with the lease for its heartbeat timeout: its SDKs send one in four
+// fifths of that, and in a minute at most, by the defaults of their workers.
+func temporalBeats(j Job) int {
+	if !j.HasBeats() {
+		return 0
+	}
+	return int(j.RunTime / min(j.lease()*4/5, time.Minute))
+}
+
 // alternatives are side by side with what the job's ticks cost here.
 func alternatives(j Job, e Estimate) []Alternative {
 	// A tick that is skipped here waits there, on average for half of the run that it meets.
@@ -31,8 +41,9 @@ func alternatives(j Job, e Estimate) []Alternative {
 	all := []Alternative{
 		{
 			Name:              "Temporal Cloud",
-			USDPerMillionRuns: (3 + max(1, own) + float64(e.BeatsPerRun)) * temporalAction * temporalPlan * 1e6,
-			Note: "four actions a run: two of the schedule, the workflow's start, an activity (of a chain one for each of its states); and one for each heartbeat, as often as here. " +
+			USDPerMillionRuns: (3 + max(1, own) + float64(temporalBeats(j))) * temporalAction * temporalPlan * 1e6,
+			Note: "four actions a run: two of the schedule, the workflow's start, an activity (of a chain one for each of its states); and where a run beats here one for each heartbeat, " +
+				"as often as its SDKs send them whose heartbeat timeout is the lease: after four fifths of it, a minute at most. " +
 				"A tick that is skipped is taken for none. With the tenth that the Developer plan adds (Business: 500 USD a month at least); storage and your workers apart.",
 		},
 		{

@@ -58,8 +58,8 @@ func TestAlternativesAreAsTheirPagesCount(t *testing.T) {
 	}{
 		// Four actions at 50 USD a million and a tenth; five transitions, two writes, a tick.
 		{20 * time.Second, 220, 125 + 1.25 + 1, 6*25 + 5*0.625 + 1}, // waits 10 s: retries after 1, 2, 4 and 8 s
-		// Five heartbeats more; waits 85 s: six retries, a look, a choice, a wait, five attempts.
-		{170 * time.Second, 495, 125 + 1.25 + 1, (2+6+4+5)*25 + (1+6+1+5)*0.625 + 0.5*0.125 + 1},
+		// Two heartbeats more, one a minute; waits 85 s: six retries, a look, a choice, a wait, five attempts.
+		{170 * time.Second, 330, 125 + 1.25 + 1, (2+6+4+5)*25 + (1+6+1+5)*0.625 + 0.5*0.125 + 1},
 	} {
 		e := cost.Of(cost.Job{TicksPerMonth: 1, RunTime: c.run, MaxRunTime: time.Hour})
 		temporal, semaphore := e.Alternatives[0], e.Alternatives[1]
@@ -68,6 +68,25 @@ func TestAlternativesAreAsTheirPagesCount(t *testing.T) {
 		}
 		if math.Abs(semaphore.USDPerMillionRuns-c.semaphore) > 1e-6 || math.Abs(semaphore.USDPerMillionSkips-c.waitings) > 1e-6 {
 			t.Errorf("runs of %v: %+v, want %v and %v", c.run, semaphore, c.semaphore, c.waitings)
+		}
+	}
+}
+
+// A death is to be found as soon on both sides: the heartbeat timeout is the lease.
+func TestTemporalsHeartbeatsAreAsItsSDKsSendThem(t *testing.T) {
+	for name, c := range map[string]struct {
+		job  cost.Job
+		want float64 // heartbeats
+	}{
+		"none where there is none here":             {cost.Job{RunTime: 20 * time.Second, MaxRunTime: 45 * time.Second}, 0},
+		"one a minute, of a lease of two":           {cost.Job{RunTime: time.Hour, MaxRunTime: 2 * time.Hour}, 60},
+		"one a minute too, of a longer lease":       {cost.Job{RunTime: time.Hour, MaxRunTime: 2 * time.Hour, Lease: 10 * time.Minute}, 60},
+		"a renewal of another length is not theirs": {cost.Job{RunTime: time.Hour, MaxRunTime: 2 * time.Hour, Renewal: 10 * time.Second}, 60},
+	} {
+		c.job.Target, c.job.TicksPerMonth = cost.ECS, 1
+		got := cost.Of(c.job).Alternatives[0].USDPerMillionRuns/55 - 4
+		if math.Abs(got-c.want) > 1e-6 {
+			t.Errorf("%s: %v heartbeats, want %v", name, got, c.want)
 		}
 	}
 }

@@ -84,6 +84,9 @@ func Of(j Job) Estimate {
 	if j.Target == Chain && j.ChainStates == 0 {
 		e.Notes = append(e.Notes, "The chain's own states are not counted: each that a run enters is a transition more.")
 	}
+	if note := shorter(j, e); note != "" {
+		e.Notes = append(e.Notes, note)
+	}
 	return e
 }
 

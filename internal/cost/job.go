@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // Target is what does a job's work, by the names of the constructs.
@@ -67,9 +68,12 @@ type Job struct {
 	MaxRunTime    time.Duration // the job's own bound; it decides on the shape of the machine
 	SkipShare     float64       // of the ticks: 0 to 1
 	Target        Target        // default: Lambda
-	ChainStates   int           // that a run enters in the user's own chain
-	Lease         time.Duration // default: 2 minutes, or what the renewal needs
-	Renewal       time.Duration // default: 30 s
+	// Overlap is policy.Skip by default. The runs of policy.Allow have no heartbeat. What becomes of
+	// a tick that waits under the other two is not estimated.
+	Overlap     policy.Overlap
+	ChainStates int           // that a run enters in the user's own chain
+	Lease       time.Duration // default: 2 minutes, or what the renewal needs
+	Renewal     time.Duration // default: 30 s
 }
 
 func (j Job) renewal() time.Duration {
@@ -113,8 +117,11 @@ func (j Job) ownEvents() int64 {
 	return 0
 }
 
-// HasBeats tells whether a run's machine has a heartbeat.
-func (j Job) HasBeats() bool { return !schema.FitsWithoutBeats(j.MaxRunTime, j.lease()) }
+// HasBeats tells whether a run's machine has a heartbeat: those of policy.Allow hold no guard, and
+// so no lease that is to be renewed.
+func (j Job) HasBeats() bool {
+	return j.Overlap != policy.Allow && !schema.FitsWithoutBeats(j.MaxRunTime, j.lease())
+}
 
 // Beats is how many beats a run sends.
 func (j Job) Beats() int {

@@ -45,12 +45,14 @@ func estimates(t *testing.T) (all []cost.Estimate) {
 // jobsTable has a column a job: its counts, its lines, its sums.
 func jobsTable(t *testing.T) string {
 	all := estimates(t)
-	rows := [][]string{{"USD a month"}, {"---"}, {"runs a month"}, {"skips a month"}, {"transitions a run"}, {"requests to DynamoDB a run"}}
+	rows := [][]string{{"USD a month"}, {"---"}, {"target"}, {"maximum run time"}, {"runs a month"}, {"skips a month"}, {"transitions a run"}, {"requests to DynamoDB a run"}}
 	for i, e := range all {
 		rows[0], rows[1] = append(rows[0], examples[i].name), append(rows[1], "---")
-		rows[2] = append(rows[2], fmt.Sprintf("%.0f", e.RunsPerMonth))
-		rows[3] = append(rows[3], fmt.Sprintf("%.0f", e.SkipsPerMonth))
-		rows[4], rows[5] = append(rows[4], fmt.Sprint(e.TransitionsPerRun)), append(rows[5], fmt.Sprint(e.RequestsPerRun))
+		rows[2] = append(rows[2], string(e.Target))
+		rows[3] = append(rows[3], short(examples[i].maxRun))
+		rows[4] = append(rows[4], fmt.Sprintf("%.0f", e.RunsPerMonth))
+		rows[5] = append(rows[5], fmt.Sprintf("%.0f", e.SkipsPerMonth))
+		rows[6], rows[7] = append(rows[6], fmt.Sprint(e.TransitionsPerRun)), append(rows[7], fmt.Sprint(e.RequestsPerRun))
 	}
 	for n, l := range all[0].Lines {
 		row := []string{l.Item}
@@ -67,6 +69,27 @@ func jobsTable(t *testing.T) string {
 	return lines(append(rows, sum, million, skips))
 }
 
+// commands has for each job what writes its column.
+func commands(*testing.T) string {
+	var b strings.Builder
+	b.WriteString("```\n")
+	for _, e := range examples {
+		fmt.Fprintf(&b, "cronfence cost --schedule '%s' --run-time %s --target %s --max-run-time %s\n", e.expression, short(e.run), e.target, short(e.maxRun))
+	}
+	return b.String() + "```\n"
+}
+
+// short writes a duration without the parts that are zero.
+func short(d time.Duration) string {
+	text := d.String()
+	for _, none := range []string{"0s", "0m"} {
+		if rest, cut := strings.CutSuffix(text, none); cut && strings.HasSuffix(rest, "m") || strings.HasSuffix(rest, "h") {
+			text = rest
+		}
+	}
+	return text
+}
+
 func schedulerTable(*testing.T) string {
 	c := cost.Scheduler()
 	rows := [][]string{{"of a scheduler, a month", "units", "USD"}, {"---", "---", "---"}}
@@ -79,11 +102,12 @@ func schedulerTable(*testing.T) string {
 // otherWaysTable has for each job a month of its ticks, and in brackets a million of its runs.
 func otherWaysTable(t *testing.T) string {
 	all := estimates(t)
-	rows := [][]string{{"USD a month (a million runs)"}, {"---"}, {"Cronfence"}, {"its metrics, alarms, sentinel's look"}}
+	rows := [][]string{{"USD a month (a million runs)"}, {"---"}, {"Cronfence"}, {"its metrics, alarms, sentinel's look"}, {"**Cronfence in all, one job**"}}
 	for i, e := range all {
 		rows[0], rows[1] = append(rows[0], examples[i].name), append(rows[1], "---")
 		rows[2] = append(rows[2], fmt.Sprintf("%.2f (%.2f)", e.USDPerMonth-e.USDPerMonthWatching, e.USDPerMillionRuns))
 		rows[3] = append(rows[3], fmt.Sprintf("%.2f", e.USDPerMonthWatching))
+		rows[4] = append(rows[4], fmt.Sprintf("%.2f", e.USDPerMonth+e.Scheduler.USDPerMonth))
 	}
 	for n, a := range all[0].Alternatives {
 		row := []string{a.Name}
@@ -115,7 +139,7 @@ func TestPageHasTheEstimates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mark, table := range map[string]func(*testing.T) string{"jobs": jobsTable, "scheduler": schedulerTable, "other ways": otherWaysTable} {
+	for mark, table := range map[string]func(*testing.T) string{"jobs": jobsTable, "commands": commands, "scheduler": schedulerTable, "other ways": otherWaysTable} {
 		before, rest, opened := strings.Cut(string(text), "<!-- "+mark+" -->\n")
 		has, after, closed := strings.Cut(rest, "<!-- /"+mark+" -->\n")
 		if !opened || !closed {

@@ -57,11 +57,11 @@ func (p Pace) Note(e Estimate) string {
 	case p.Next.IsZero():
 		return "No tick is to come: the schedule is over. What is left a month is the watching, until the job is removed."
 	case p.Left == 1:
-		return fmt.Sprintf("One tick is to come, at %s, and none after it: the run costs %.2g USD. The figures a month are of the month with that run; "+
-			"after it the watching alone is paid, until the job is removed.", next, p.usd(e))
+		return fmt.Sprintf("One tick is to come, at %s, and none after it: the run costs %s USD. The figures a month are of the month with that run; "+
+			"after it the watching alone is paid, until the job is removed.", next, Plain(p.usd(e), 2))
 	case p.Left > 1:
-		return fmt.Sprintf("The schedule ends: %d ticks are to come, from %s to %s, and cost %.3g USD. The figures a month are of that time; "+
-			"after it the watching alone is paid, until the job is removed.", p.Left, next, p.Last.Format(time.RFC3339), p.usd(e))
+		return fmt.Sprintf("The schedule ends: %d ticks are to come, from %s to %s, and cost %s USD. The figures a month are of that time; "+
+			"after it the watching alone is paid, until the job is removed.", p.Left, next, p.Last.Format(time.RFC3339), Plain(p.usd(e), 3))
 	case p.PerMonth < 1:
 		return fmt.Sprintf("A tick comes every %.3g months on average, the next at %s: the figures a month have that fraction of a run.", 1/p.PerMonth, next)
 	}
@@ -73,28 +73,54 @@ func (p Pace) usd(e Estimate) float64 {
 	return (e.USDPerMonth - e.USDPerMonthWatching) / p.PerMonth * float64(p.Left)
 }
 
-// maxLooked bounds the runs that SkipShare looks at: of runs that outgrow their interval, no
-// fewer than those of nearly four years.
+// maxLooked bounds the ticks that SkipShare looks at: those of nearly two years of a minutely job.
 const maxLooked = 1_000_000
 
 // SkipShare is the share of the ticks that find the run of an earlier one at work, if every run
 // takes as long as that and policy Skip holds. An end settles before a tick of the same instant.
-// It plays the ticks of 28 years from an instant on, or of the first million runs if those end
-// sooner, and so is exact for every pattern that repeats within them: all but what the clock
+// It plays the ticks of 28 years from an instant on, or the first million if those are fewer, and so is exact for every pattern that repeats within them: all but what the clock
 // changes of a zone shift within a day. It begins and ends with a run that starts.
 func SkipShare(s schedule.Schedule, from time.Time, runTime time.Duration) float64 {
 	if runTime <= time.Minute { // no schedule is finer
 		return 0
 	}
+	return played(s, from, runTime)
+}
+
+// ticker is what SkipShare asks of a schedule.
+type ticker interface {
+	Next(t time.Time) (time.Time, bool)
+	Between(a, b time.Time) int
+}
+
+func played(s ticker, from time.Time, runTime time.Duration) float64 {
 	at, ok := s.Next(from)
 	ticks, runs, end := 0, 0, at.Add(cycle)
-	for ; ok && at.Before(end) && runs < maxLooked; runs++ {
-		idle := at.Add(runTime - time.Nanosecond)
-		ticks += 1 + s.Between(at, idle)
-		at, ok = s.Next(idle)
+	for ; ok && at.Before(end) && ticks < maxLooked; runs++ {
+		var met int
+		met, at, ok = during(s, at, runTime)
+		ticks += 1 + met
 	}
 	if ticks == 0 {
 		return 0
 	}
 	return 1 - float64(runs)/float64(ticks)
+}
+
+// maxSteps is how many ticks of one run are stepped over before the others are counted: a count
+// that has to look at days takes as long as some fifty steps.
+const maxSteps = 32
+
+// during is how many ticks a run meets that starts at a tick, and the first one after its end.
+func during(s ticker, start time.Time, runTime time.Duration) (met int, next time.Time, ok bool) {
+	end := start.Add(runTime)
+	for next = start; met < maxSteps; met++ {
+		if next, ok = s.Next(next); !ok || !next.Before(end) {
+			return met, next, ok
+		}
+	}
+	idle := end.Add(-time.Nanosecond)
+	met += s.Between(next, idle)
+	next, ok = s.Next(idle)
+	return met, next, ok
 }

@@ -26,7 +26,7 @@ func TestMonthHasTheTrueFractionOfTheTicks(t *testing.T) {
 		"cron(0 2 ? * MON *)":        {days / 7, ""},
 		"cron(0 2 1 1 ? *)":          {1.0 / 12, "A tick comes every 12 months"},
 		"cron(0 0 29 2 ? *)":         {7.0 / 336, "A tick comes every 48 months"},
-		"at(2026-09-08T00:00:00)":    {1, "One tick is to come, at 2026-09-08T00:00:00Z, and none after it: the run costs 5.9e-05 USD"},
+		"at(2026-09-08T00:00:00)":    {1, "One tick is to come, at 2026-09-08T00:00:00Z, and none after it: the run costs 0.000059 USD"},
 		"at(2026-09-01T00:00:00)":    {0, "No tick is to come"},
 		"cron(0 2 * * ? 2027)":       {days, "365 ticks are to come, from 2027-01-01T02:00:00Z to 2027-12-31T02:00:00Z, and cost 0.0216 USD"},
 		"cron(0 2 1-4 1 ? 2027)":     {4, "4 ticks are to come"}, // a month at least
