@@ -23,8 +23,8 @@ func newRunCommand() *cobra.Command {
 	r := runOptions{sleep: sleep}
 	cmd := o.command("run JOB", "Run a job now, through its guard",
 		`Asks for a run now, under the job's own overlap policy. The run has an id of its own and eats
-no planned tick. One that is refused - the job is held or paused - exits 3 and says by whom and
-since when; one that waits says so.
+no planned tick. One that is refused - the job is held or paused, or a planned tick waits - exits 3
+and says by whom and since when; one that waits says so, and makes way for a planned tick.
 
 With --wait it returns when the outcome is final: 0 when it is Succeeded, else 1. With --json
 it writes one document: scheduler, job, tick, outcome, run, fence, refused, message, holder;
