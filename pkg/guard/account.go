@@ -1,7 +1,9 @@
 package guard
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/cronfence/cronfence/pkg/guard/schema"
 	"github.com/cronfence/cronfence/pkg/policy"
@@ -35,7 +37,7 @@ func AccountDue(g Guard, p Planned, now Millis) bool {
 func Account(g Guard, rows []Row, complete bool, p Planned, token string, now Millis) (Decision, bool) {
 	a := accounting{guard: g, planned: p, horizon: now.Add(-g.Spec.Window()), now: now}
 	at := g.LastTick
-	for _, row := range rows {
+	for _, row := range g.withNamed(rows, complete) {
 		if row.Kind != Scheduled || row.At <= at {
 			continue
 		}
@@ -54,6 +56,26 @@ func Account(g Guard, rows []Row, complete bool, p Planned, token string, now Mi
 		at = max(at, a.pass(at, a.horizon))
 	}
 	return a.decision(at, token)
+}
+
+// withNamed adds to the rows those of the ticks that hold the guard and wait for it, where somebody
+// deleted them: the guard still speaks for both.
+func (g Guard) withNamed(rows []Row, complete bool) []Row {
+	var named []Row
+	if g.Run != nil {
+		kind, _ := KindOf(g.Run.Tick)
+		named = append(named, Row{Kind: kind, At: g.Run.Planned})
+	}
+	if w := g.Waiting; w != nil {
+		named = append(named, Row{Kind: w.Kind, At: w.Planned})
+	}
+	for _, row := range named {
+		i, there := slices.BinarySearchFunc(rows, row.At, func(r Row, at Millis) int { return cmp.Compare(r.At, at) })
+		if row.Kind == Scheduled && !there && (complete || i < len(rows)) {
+			rows = slices.Insert(slices.Clone(rows), i, row)
+		}
+	}
+	return rows
 }
 
 // maxGaps bounds the gaps of one commit: with the guard they fit one transaction, which takes a

@@ -54,6 +54,33 @@ func TestAccountIsDueOnceATicksTimeIsOver(t *testing.T) {
 	}
 }
 
+// The guard speaks for its holder and for the tick that waits, whose rows somebody deleted.
+func TestTicksThatTheGuardNamesAreNotMissed(t *testing.T) {
+	over := minute(25) + 1 // ticks up to 5 had their time
+	for name, c := range map[string]struct {
+		rows     []Row
+		complete bool
+		gaps     string
+	}{
+		"no row":                 {nil, true, "[0-1/2 3-3/1 5-5/1]"},
+		"rows around":            {scheduled(1, 3, 5), true, "[0-0/1]"},
+		"their rows":             {scheduled(2, 4), true, "[0-1/2 3-3/1 5-5/1]"},
+		"not all rows are known": {scheduled(3), false, "[0-1/2]"},
+	} {
+		g := accountable(policy.CatchUpNone, 0)
+		g.Run = &RunRef{Tick: TickID(Scheduled, minute(2)), Planned: minute(2)}
+		g.Waiting = &Waiting{Tick: TickID(Scheduled, minute(4)), Planned: minute(4), Kind: Scheduled}
+		d, _ := Account(g, c.rows, c.complete, minutely, "t", over)
+		var got []string
+		for _, gap := range d.Gaps {
+			got = append(got, fmt.Sprintf("%d-%d/%d", (gap.From-t0)/60_000, (gap.To-t0)/60_000, gap.Count))
+		}
+		if fmt.Sprint(got) != c.gaps {
+			t.Errorf("%s: gaps %v, want %s", name, got, c.gaps)
+		}
+	}
+}
+
 func TestTicksThatNeverCameAreOneGapAndTheRecordMoves(t *testing.T) {
 	over := minute(25) + 1 // ticks up to 5 had their time
 	for name, c := range map[string]struct {
