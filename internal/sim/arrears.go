@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/policy"
@@ -39,8 +38,8 @@ func missedIsCaughtUp(_ *history, _ *World, o *observation) string {
 }
 
 // backlogEnds: a backlog is over once its last tick is on record. Where it cannot come to that, the
-// guard says so. Void where ticks before it have no row although they were not missed, since a change
-// of the spec left them without a record, or somebody deleted it: they are taken for missed ones.
+// guard says so. Void where somebody deletes the row of one of its ticks, which is then run again in the
+// place of another.
 func backlogEnds(h *history, _ *World, o *observation) string {
 	if o.commit == nil || o.before == nil || o.before.Backlog == nil || o.after.Backlog != nil || o.after.BacklogEnd != o.before.BacklogEnd {
 		return ""
@@ -55,25 +54,19 @@ func backlogEnds(h *history, _ *World, o *observation) string {
 			return ""
 		}
 	}
-	if b.Kind == guard.CatchUp && h.rowless(o.before.SpecSince, b.To) {
-		return ""
+	for tick := range h.exempted {
+		if kind, _ := guard.KindOf(tick); kind == b.Kind {
+			return ""
+		}
 	}
 	return fmt.Sprintf("the %s is over without its last tick, %s", b.Kind, tickID(b.To))
-}
-
-// rowless tells whether a tick before an instant has no row although it was not missed.
-func (h *history) rowless(specSince, before Millis) bool {
-	return slices.ContainsFunc(h.expected, func(at Millis) bool {
-		tick := tickID(at)
-		return at < before && (h.exempted[tick] || h.gone[tick] != 0 || at < specSince+margin && !h.recorded(at))
-	})
 }
 
 // backlogMoves: a backlog does not stand still behind a guard that is free, and no longer than the
 // planned ticks need that it takes turns with. One of missed ticks does while the schedule is gone.
 func backlogMoves(h *history, w *World, o *observation) string {
 	g := w.guard
-	if !o.swept && !o.ended || g == nil || g.Backlog == nil || !g.Ready || g.Waiting != nil || occupied(g, nil, w.clock) {
+	if !o.swept && !o.ended || g == nil || g.Backlog == nil || !g.Ready || g.Waiting != nil || occupied(g, nil, w.clock) && !beside(g) {
 		return ""
 	}
 	if g.Backlog.Kind == guard.CatchUp && g.SpecHash == "" {
@@ -96,10 +89,15 @@ func backlogMoves(h *history, w *World, o *observation) string {
 // the minute that one of them has to come.
 const turn Millis = 120_000 + 60_000
 
+// beside tells whether only runs of policy Allow occupy the guard, beside which a backlog goes on.
+func beside(g *guard.Guard) bool {
+	return g.Spec.Overlap == policy.Allow && g.Run == nil
+}
+
 // stirs notes when a backlog last moved, or could not.
 func (h *history) stirs(o *observation) {
 	b, g := o.before, o.after
-	if b == nil || b.Run != nil || g.Run != nil || b.Live > 0 || g.Live > 0 || b.Paused != nil || b.Waiting != nil ||
+	if b == nil || b.Run != nil || g.Run != nil || (b.Live > 0 || g.Live > 0) && !beside(g) || b.Paused != nil || b.Waiting != nil ||
 		!b.Ready || b.SpecHash != g.SpecHash || b.Backlog != nil && g.Backlog != nil && *b.Backlog != *g.Backlog || (b.Backlog == nil) != (g.Backlog == nil) {
 		h.stirred = o.at
 	}

@@ -236,12 +236,14 @@ func (h *history) recorded(at Millis) bool {
 	return slices.ContainsFunc(h.gaps, func(g gap) bool { return g.holds(at) })
 }
 
-// rowWithin finds a planned tick in a gap that has a row.
-func (h *history) rowWithin(g gap) (string, bool) {
+// rowWithin finds a planned tick in a gap that has a row, or whose deleted row the guard stands for.
+func (h *history) rowWithin(g gap, by *guard.Guard) (string, bool) {
 	for _, at := range h.expected {
 		tick := tickID(at)
 		_, over := h.finals[tick]
-		if _, deleted := h.gone[tick]; g.holds(at) && !deleted && (over || h.opened[tick] != 0) {
+		_, deleted := h.gone[tick]
+		named := by != nil && (by.Run != nil && by.Run.Tick == tick || by.Waiting != nil && by.Waiting.Tick == tick)
+		if g.holds(at) && (named || !deleted && (over || h.opened[tick] != 0)) {
 			return tick, true
 		}
 	}

@@ -114,11 +114,11 @@ func oldWritesRefused(h *history, _ *World, o *observation) string {
 }
 
 // finalStays is the first half of I4: a final outcome never changes, and nothing of it, and what is
-// on record is not Missed.
+// on record, or named by the guard, is not Missed.
 func finalStays(h *history, _ *World, o *observation) string {
 	if o.commit != nil {
 		for _, g := range gapsOf(*o.commit) {
-			if tick, ok := h.rowWithin(g); ok {
+			if tick, ok := h.rowWithin(g, o.before); ok {
 				return fmt.Sprintf("tick %s is on record and becomes Missed", tick)
 			}
 		}

@@ -32,7 +32,7 @@ func (w *World) ask(at Millis, deed func(*process) error) {
 func (w *World) pause(p *process) error {
 	pause := guard.Pause{By: "ada", Why: "deploying"}
 	if w.rng.IntN(3) > 0 {
-		pause.Until = guard.Millis(p.now().UnixMilli()) + w.between(30_000, 200_000)
+		pause.Until = guard.Millis(p.now().UnixMilli()) + w.between(5_000, 40_000) + w.between(0, 1)*w.between(0, 160_000)
 	}
 	if pause.Until == 0 || w.rng.IntN(2) == 0 {
 		w.ask(w.clock+w.between(5_000, 200_000), w.resume)
