@@ -57,6 +57,17 @@ func (c *ColdStart) table() string {
 		tabulate([]string{"", "time", "x hello", "x bare", "CPU time", "x hello", "x bare", "binary (arm64)", "zip"}, rows)
 }
 
+func (c *ColdStart) broken() []string {
+	const timesHello = 1.3
+	millis := map[string]float64{}
+	for _, f := range c.Functions {
+		millis[f.Name] = f.Millis
+	}
+	var b bounds
+	b.atMost("dispatcher's cold start, as a multiple of hello's,", millis["dispatcher"]/millis["hello"], timesHello)
+	return b
+}
+
 // BenchmarkColdStart is the time from the start of a process to its first answer over the Lambda
 // runtime API. The functions are built as they are deployed, and take turns, so that whatever
 // else the machine does meets them alike. The dispatcher's first answer includes a claim and a

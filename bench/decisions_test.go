@@ -48,6 +48,18 @@ func (d *Decisions) table() string {
 	return fmt.Sprintf("%s.\n\n", d.Setting) + tabulate([]string{"decision", "time", "memory"}, rows)
 }
 
+func (d *Decisions) broken() []string {
+	const microseconds = 20
+	var b bounds
+	if len(d.Decisions) == 0 {
+		b = append(b, "no decisions")
+	}
+	for _, one := range d.Decisions {
+		b.atMost("µs of a "+one.Name, one.Micros, microseconds)
+	}
+	return b
+}
+
 // BenchmarkDecision is the time and the memory of each decision itself, without store or network.
 func BenchmarkDecision(b *testing.B) {
 	all := Decisions{Setting: begin()}

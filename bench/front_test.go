@@ -2,7 +2,7 @@ package bench
 
 import (
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -21,17 +21,16 @@ type front struct {
 
 	mu  sync.Mutex
 	sum Requests
+	err error // the first
 }
 
 // Requests is what was sent, all repeats counted.
 type Requests struct {
 	Requests float64 `json:"requests"`
-	// WriteUnits are DynamoDB's for items of at most 1 KB: one for a write, refused or not, two for
-	// each item of a transaction.
-	WriteUnits float64 `json:"writeUnits"`
-	// ReadUnits are for items of at most 4 KB: one for a consistent read, half for another.
-	ReadUnits float64            `json:"readUnits"`
-	Kinds     map[string]float64 `json:"kinds"`
+	// WriteUnits and ReadUnits are DynamoDB's for items of at most 1 KB.
+	WriteUnits float64            `json:"writeUnits"`
+	ReadUnits  float64            `json:"readUnits"`
+	Kinds      map[string]float64 `json:"kinds"` // by operation
 }
 
 func newFront(t *testing.T, endpoint string) *front {
@@ -62,11 +61,7 @@ func newFront(t *testing.T, endpoint string) *front {
 }
 
 func (f *front) count(operation string, body []byte) {
-	var in struct {
-		TransactItems  []json.RawMessage
-		ConsistentRead bool
-	}
-	_ = json.Unmarshal(body, &in) // what is no DynamoDB request counts as its operation alone
+	units, err := rig.UnitsOf(operation, body)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.sum.Kinds == nil {
@@ -74,24 +69,32 @@ func (f *front) count(operation string, body []byte) {
 	}
 	f.sum.Requests++
 	f.sum.Kinds[operation]++
-	switch operation {
-	case "PutItem", "UpdateItem", "DeleteItem":
-		f.sum.WriteUnits++
-	case "TransactWriteItems":
-		f.sum.WriteUnits += 2 * float64(len(in.TransactItems))
-	case "GetItem", "Query":
-		f.sum.ReadUnits += 0.5
-		if in.ConsistentRead {
-			f.sum.ReadUnits += 0.5
-		}
-	}
+	f.sum.WriteUnits += units.Write
+	f.sum.ReadUnits += units.Read
+	f.err = cmp.Or(f.err, err)
 }
 
-// take returns what was counted since the last call.
-func (f *front) take() Requests {
+// take returns what was counted since the last call; an error if the units of a request are not
+// known.
+func (f *front) take() (Requests, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	sum := f.sum
-	f.sum = Requests{}
-	return sum
+	sum, err := f.sum, f.err
+	f.sum, f.err = Requests{}, nil
+	return sum, err
+}
+
+// What cannot be charged must not be taken for free: a list, a batch, a request of another kind.
+func TestRequestsWhoseUnitsAreNotKnownAreRefused(t *testing.T) {
+	for operation, want := range map[string]bool{
+		"PutItem": true, "TransactWriteItems": true, "GetItem": true, "DescribeTable": true,
+		"Query": false, "Scan": false, "BatchWriteItem": false, "BatchGetItem": false, "TransactGetItems": false, "ExecuteStatement": false,
+	} {
+		f := &front{}
+		f.count(operation, []byte(`{"TransactItems":[{},{}],"ConsistentRead":true}`))
+		sum, err := f.take()
+		if (err == nil) != want || sum.Requests != 1 {
+			t.Errorf("%s: %+v, %v", operation, sum, err)
+		}
+	}
 }

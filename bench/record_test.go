@@ -21,6 +21,17 @@ const page = "../docs/performance.md"
 // measurement is what is kept in a file beside this one, and shown in the page.
 type measurement interface {
 	table() string
+	// broken are the bounds that it does not keep, in words. They are the project's own promises.
+	broken() []string
+}
+
+// bounds collects what is broken.
+type bounds []string
+
+func (b *bounds) atMost(what string, got, most float64) {
+	if !(got <= most) { // also what is no number
+		*b = append(*b, fmt.Sprintf("%s is %.4g, must be at most %.4g", what, got, most))
+	}
 }
 
 // records are the files, by the mark that encloses each one's table in the page.
@@ -87,9 +98,13 @@ func tabulate(head []string, rows [][]string) string {
 	return b.String()
 }
 
-// write writes the file of a mark, and its table into the page.
+// write writes the file of a mark, and its table into the page: nothing of a measurement that breaks
+// a bound.
 func write(t testing.TB, mark string, m measurement) {
 	t.Helper()
+	if broken := m.broken(); len(broken) > 0 {
+		t.Fatalf("%s, not recorded: %s", mark, strings.Join(broken, "; "))
+	}
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -128,6 +143,49 @@ func TestThePagesTablesAreThoseOfTheRecords(t *testing.T) {
 	for mark, r := range records {
 		if _, table, _ := cut(t, mark); table != of(t, mark).table() {
 			t.Errorf("%s has\n%s\nand %s says\n%s", page, table, r.file, of(t, mark).table())
+		}
+	}
+}
+
+func TestRecordsKeepTheirBounds(t *testing.T) {
+	for mark, r := range records {
+		for _, broken := range of(t, mark).broken() {
+			t.Errorf("%s: %s", r.file, broken)
+		}
+	}
+}
+
+// Each bound is broken by the least that is beyond it, and by a measurement that is not there.
+func TestBoundsAreNoticed(t *testing.T) {
+	for name, c := range map[string]struct {
+		mark string
+		harm func(m measurement)
+		want string
+	}{
+		"a slow dispatcher": {"cold start", func(m measurement) {
+			all := m.(*ColdStart).Functions
+			all[2].Millis = 1.31 * all[0].Millis
+		}, "dispatcher's cold start"},
+		"no dispatcher":     {"cold start", func(m measurement) { m.(*ColdStart).Functions = nil }, "dispatcher's cold start"},
+		"a slow decision":   {"decisions", func(m measurement) { m.(*Decisions).Decisions[3].Micros = 20.1 }, "µs of a beat"},
+		"no decision":       {"decisions", func(m measurement) { m.(*Decisions).Decisions = nil }, "decisions"},
+		"a slow sweep":      {"scale", func(m measurement) { m.(*Scale).Worlds[1].Warm.Seconds = 30.1 }, "seconds of a sweep"},
+		"an unfinished one": {"scale", func(m measurement) { m.(*Scale).Worlds[1].Warm.Sweeps = 2 }, "sweeps"},
+		"fewer guards":      {"scale", func(m measurement) { m.(*Scale).Worlds[1].Warm.Guards-- }, "guards"},
+		"more memory":       {"scale", func(m measurement) { m.(*Scale).Worlds[1].MB = 257 }, "MB"},
+		"a schedule read":   {"scale", func(m measurement) { m.(*Scale).Worlds[1].Warm.Requests.GetSchedule = 1 }, "schedules read"},
+		"many of them cold": {"scale", func(m measurement) { m.(*Scale).Worlds[1].Cold.Requests.GetSchedule = 501 }, "schedules read cold"},
+		"a third request": {"side by side", func(m measurement) {
+			cronfenceOf(m.(*Run)).Operations["skip"] = Measured{Requests: Requests{Requests: 3}}
+		}, "requests of a skip"},
+		"a read before": {"side by side", func(m measurement) {
+			cronfenceOf(m.(*Run)).Operations["claim"] = Measured{Requests: Requests{Requests: 2}}
+		}, "requests of claim and settle"},
+	} {
+		m := of(t, c.mark)
+		c.harm(m)
+		if broken := m.broken(); len(broken) != 1 || !strings.Contains(broken[0], c.want) {
+			t.Errorf("%s: %q, want %q alone", name, broken, c.want)
 		}
 	}
 }

@@ -15,10 +15,10 @@ import (
 	"github.com/cronfence/cronfence/internal/rig"
 )
 
-// What is measured: so many rounds count after so many that warm up, which a JVM needs, of so
-// many of each operation.
+// What is measured: so many rounds count after so many that warm up, of so many of each operation.
+// A JVM compiles what it has called some thousands of times.
 const (
-	warmUp   = 10
+	warmUp   = 75
 	rounds   = 15
 	perRound = 40
 )
@@ -46,7 +46,7 @@ func TestSideBySide(t *testing.T) {
 		process(t, installed+"python/bin/python", "peers/python/peer.py", front.url, tables[4]),
 	}
 	run := Run{
-		Setting: begin(), Emulator: emulator(t), Samples: rounds * perRound,
+		Setting: begin(), Emulator: emulator(t), WarmUp: warmUp * perRound, Samples: rounds * perRound,
 		Contenders: []Contender{
 			{Name: "the least", Version: runtime.Version(), Does: []string{"claim", "duplicate", "beat", "skip", "settle"}},
 			{Name: "Cronfence", Version: runtime.Version(), Does: []string{"claim", "duplicate", "beat", "skip", "settle"}},
@@ -55,7 +55,7 @@ func TestSideBySide(t *testing.T) {
 			{Name: "Powertools idempotency", Version: version(t, requirements, `aws-lambda-powertools==(\S+)`), Does: []string{"claim", "duplicate", "settle"}},
 		},
 	}
-	front.take() // what was made ready does not count
+	_, _ = front.take() // what was made ready does not count
 	took := measure(t, run, contenders, front, func(i int) int { return largest(t, direct, tables[i]) })
 	for i := range run.Contenders {
 		run.Contenders[i].finish(took[i])
@@ -64,7 +64,7 @@ func TestSideBySide(t *testing.T) {
 		}
 	}
 	run.LoadAfter = load()
-	write(t, "side by side", run)
+	write(t, "side by side", &run)
 }
 
 // measure returns each contender's times by operation, and has the requests counted. Items are
@@ -74,8 +74,9 @@ func measure(t *testing.T, run Run, contenders []contender, front *front, larges
 	all := make([]map[string][]time.Duration, len(contenders))
 	for round := range warmUp + rounds {
 		for _, operation := range operations {
-			for i, do := range contenders {
-				c := &run.Contenders[i]
+			for turn := range contenders {
+				i := turnOf(round, turn, len(contenders))
+				do, c := contenders[i], &run.Contenders[i]
 				if operation == "settle" && round == warmUp+rounds-1 {
 					c.LargestItem = largestItem(i)
 				}
@@ -86,9 +87,9 @@ func measure(t *testing.T, run Run, contenders []contender, front *front, larges
 				if err != nil {
 					t.Fatalf("%s: %v", c.Name, err)
 				}
-				sent := front.take()
-				if sent.Requests == 0 {
-					t.Fatalf("%s: %s went past the front", c.Name, operation)
+				sent, err := front.take()
+				if err != nil || sent.Requests == 0 {
+					t.Fatalf("%s: %s sent %v requests through the front: %v", c.Name, operation, sent.Requests, err)
 				}
 				if round < warmUp {
 					continue
@@ -104,6 +105,38 @@ func measure(t *testing.T, run Run, contenders []contender, front *front, larges
 		}
 	}
 	return all
+}
+
+// turnOf is who is next: each round begins with another, and every other one goes backwards, so that
+// nobody always follows the same.
+func turnOf(round, turn, of int) int {
+	if round%2 == 1 {
+		turn = of - 1 - turn
+	}
+	return (round/2 + turn) % of
+}
+
+func TestEveryContenderHasEveryTurnAsOften(t *testing.T) {
+	const of = 5
+	counts := [of][of]int{}
+	for round := range 2 * of {
+		seen := map[int]bool{}
+		for turn := range of {
+			i := turnOf(round, turn, of)
+			seen[i] = true
+			counts[i][turn]++
+		}
+		if len(seen) != of {
+			t.Fatalf("round %d: %v", round, seen)
+		}
+	}
+	for i, turns := range counts {
+		for turn, n := range turns {
+			if n != 2 {
+				t.Errorf("contender %d has turn %d %d times of %d rounds, want 2", i, turn, n, 2*of)
+			}
+		}
+	}
 }
 
 func newTable(t *testing.T, client *dynamodb.Client, key string) string {

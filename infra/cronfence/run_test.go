@@ -14,6 +14,7 @@ import (
 	"github.com/cronfence/cronfence/internal/cost"
 	"github.com/cronfence/cronfence/internal/localcloud/asl"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // bubble is the time of a synctest bubble.
@@ -238,6 +239,9 @@ func TestEveryShapeEntersAsFewStatesAsItCan(t *testing.T) {
 		{"token-without-beats", 20 * time.Second, cost.Job{Target: cost.TaskToken, MaxRunTime: short}},
 		{"container-without-beats", 20 * time.Second, cost.Job{Target: cost.ECS, MaxRunTime: short}},
 		{"chain-without-beats", 5 * time.Second, cost.Job{Target: cost.Chain, ChainStates: chainsOwn, MaxRunTime: short}},
+		// Runs of policy.Allow have none, however long: TestShapeFollowsFromLeaseAndPolicy.
+		{"without-beats", 20 * time.Second, cost.Job{Target: cost.Lambda, MaxRunTime: long, Overlap: policy.Allow}},
+		{"container-without-beats", 20 * time.Second, cost.Job{Target: cost.ECS, MaxRunTime: long, Overlap: policy.Allow}},
 		{"with-beats", 20 * time.Second, cost.Job{Target: cost.Lambda, MaxRunTime: long}},
 		{"with-beats", 70 * time.Second, cost.Job{Target: cost.Lambda, MaxRunTime: long}},
 		{"token", 50 * time.Second, cost.Job{Target: cost.TaskToken, MaxRunTime: long}},
@@ -258,8 +262,8 @@ func TestEveryShapeEntersAsFewStatesAsItCan(t *testing.T) {
 		if got, want := len(f.entered), c.job.TransitionsPerRun(); got != want {
 			t.Errorf("%s, a task of %v: %d transitions, want %d: %v", c.machine, c.takes, got, want, f.entered)
 		}
-		if got, want := 2+f.calls["Cronfence Heartbeat"], c.job.RequestsPerRun(); got != want {
-			t.Errorf("%s, a task of %v: %d requests, want %d", c.machine, c.takes, got, want)
+		if got, want := f.calls["Cronfence Heartbeat"], c.job.Beats(); got != want {
+			t.Errorf("%s, a task of %v: %d beats, want %d", c.machine, c.takes, got, want)
 		}
 	}
 	for _, golden := range must(filepath.Glob(filepath.Join("testdata", "*.asl.json"))) {

@@ -94,6 +94,10 @@ func Of(j Job) Estimate {
 func jobLines(j Job, e Estimate) []Line {
 	b := float64(e.BeatsPerRun)
 	logsOfRun := gb(DispatchLog + deliveryLog + SettleLog + 3*platformLog + b*(BeatLog+platformLog))
+	settling, writes, reads := settleTime, 8.0, 0.0
+	if j.shared() { // a refused transaction and a read more
+		settling, writes, reads = 2*settleTime, 12, 1
+	}
 	logsOfSkip := gb(SkipLog + deliveryLog + platformLog)
 	logsOfMonth := gb(SweepLog * sweepsPerMonth)
 	return []Line{
@@ -102,13 +106,13 @@ func jobLines(j Job, e Estimate) []Line {
 		{Item: "Lambda requests", PerRun: 3 + b, PerSkip: 1, UnitPriceUSD: lambdaRequest},
 		{
 			Item:   "Lambda GB-seconds",
-			PerRun: functionGB * ((dispatchTime + settleTime + statusTime).Seconds() + b*beatTime.Seconds()), PerSkip: functionGB * skipTime.Seconds(),
+			PerRun: functionGB * ((dispatchTime + settling + statusTime).Seconds() + b*beatTime.Seconds()), PerSkip: functionGB * skipTime.Seconds(),
 			UnitPriceUSD: lambdaGBSecond,
 		},
 		// Two transactions of two items, each under 1 KB: two units an item. A beat is one plain
 		// write. The skip's refused transaction costs as much as one that went through.
-		{Item: "DynamoDB write units", PerRun: 8 + b, PerSkip: 8, UnitPriceUSD: dynamoWriteUnit},
-		{Item: "DynamoDB read units", PerMonth: sweepsPerMonth, UnitPriceUSD: dynamoReadUnit}, // the sentinel's look
+		{Item: "DynamoDB write units", PerRun: writes + b, PerSkip: 8, UnitPriceUSD: dynamoWriteUnit},
+		{Item: "DynamoDB read units", PerRun: reads, PerMonth: sweepsPerMonth, UnitPriceUSD: dynamoReadUnit}, // the sentinel's look
 		{Item: "DynamoDB storage, GB-months", PerRun: rowGBMonths, PerSkip: rowGBMonths, UnitPriceUSD: dynamoGBMonth},
 		{Item: "Step Functions transitions", PerRun: float64(e.TransitionsPerRun), UnitPriceUSD: transition},
 		{Item: "CloudWatch Logs, GB", PerRun: logsOfRun, PerSkip: logsOfSkip, PerMonth: logsOfMonth, UnitPriceUSD: logGB},

@@ -120,7 +120,7 @@ func (j Job) ownEvents() int64 {
 // HasBeats tells whether a run's machine has a heartbeat: those of policy.Allow hold no guard, and
 // so no lease that is to be renewed.
 func (j Job) HasBeats() bool {
-	return j.Overlap != policy.Allow && !schema.FitsWithoutBeats(j.MaxRunTime, j.lease())
+	return !j.shared() && !schema.FitsWithoutBeats(j.MaxRunTime, j.lease())
 }
 
 // Beats is how many beats a run sends.
@@ -154,8 +154,17 @@ func (j Job) TransitionsPerRun() int {
 	return n
 }
 
+// shared tells whether a run holds no guard. It is settled by two requests more: the blind one is
+// refused, and its row is read.
+func (j Job) shared() bool { return j.Overlap == policy.Allow }
+
 // RequestsPerRun counts the requests to the table: a claim, a settling, one a beat.
-func (j Job) RequestsPerRun() int { return 2 + j.Beats() }
+func (j Job) RequestsPerRun() int {
+	if j.shared() {
+		return 4
+	}
+	return 2 + j.Beats()
+}
 
 // RequestsPerSkip counts those of a skipped tick: the blind claim that is refused, and the skip.
 const RequestsPerSkip = 2

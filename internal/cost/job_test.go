@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/cronfence/cronfence/internal/cost"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 func TestTargetShapeAndRunTimeDecideOnTransitions(t *testing.T) {
@@ -26,6 +27,7 @@ func TestTargetShapeAndRunTimeDecideOnTransitions(t *testing.T) {
 		"long, two beats":     {cost.Job{Target: cost.ECS, RunTime: 70 * time.Second, MaxRunTime: time.Hour}, 9, 4},
 		"long chain of four":  {cost.Job{Target: cost.Chain, ChainStates: 4, RunTime: 70 * time.Second, MaxRunTime: time.Hour}, 13, 4},
 		"a beat a minute":     {cost.Job{RunTime: 150 * time.Second, MaxRunTime: time.Hour, Renewal: time.Minute}, 9, 4},
+		"long, beside others": {cost.Job{RunTime: 150 * time.Second, MaxRunTime: time.Hour, Overlap: policy.Allow}, 2, 4},
 		"fits a longer lease": {cost.Job{RunTime: 150 * time.Second, MaxRunTime: 4 * time.Minute, Lease: 6 * time.Minute}, 2, 2},
 	} {
 		e := cost.Of(c.job)

@@ -34,8 +34,8 @@ const AlarmsPerJob = 4
 // functionGB is the memory of Cronfence's functions.
 const functionGB = 256.0 / 1024
 
-// What Lambda bills, assumed from published latencies of DynamoDB (a transaction takes about
-// 25 ms, a write 8 ms) and Step Functions. Cold starts are left out.
+// What Lambda bills, assumed: a transaction of DynamoDB takes about 25 ms, a write 8 ms. Cold starts
+// are left out.
 const (
 	dispatchTime = 70 * time.Millisecond // a transaction and StartExecution
 	skipTime     = 60 * time.Millisecond // two transactions
