@@ -23,11 +23,7 @@ type backfillOptions struct {
 	sleep      func(context.Context, time.Duration) error
 }
 
-func newBackfillCommand() *cobra.Command {
-	var o operated
-	b := backfillOptions{sleep: sleep}
-	cmd := o.command("backfill JOB", "Run planned ticks of the past, one at a time",
-		`Puts a cursor over the planned ticks between two instants, both included, on the job's guard. They
+const backfillHelp = `Puts a cursor over the planned ticks between two instants, both included, on the job's guard. They
 are run one at a time, the oldest first, whenever nothing else wants the guard: planned ticks and
 ticks that wait come first. Where a run takes longer than what is left until the next planned tick,
 planned ticks and the backfill take turns, so some planned ticks meet a run of the backfill. Under
@@ -36,24 +32,30 @@ policy Replace they wait for it and do not replace it; under Allow it runs besid
 Each is run whatever became of the planned tick of that instant, under an id of its own,
 backfill-TICK, which the job's function finds in its run object. A backfill that is asked for again
 passes over ticks of which an earlier one succeeded and runs the others again, as backfill-TICK-2 and
-so on; the answer says how many. Ticks that may still come by themselves are left out: those that are not on record yet
-within their start deadline and five minutes.
+so on; the answer says how many. Ticks that may still come by themselves are left out: those that are
+not on record yet within their start deadline and five minutes.
 
 The command ends once the cursor is on the guard; the backfill goes on without it, for 30 days
 at the most. It ends before if the job's schedule is edited, since its ticks are then others, and if
 one of its runs cannot be started, such as for a missing permission; mend that and ask again.
-`+"`cronfence status`"+` shows what was not run and why.
+` + "`cronfence status`" + ` shows what was not run and why.
 
 With --wait it shows how far it has come and returns when all ticks have ended: 0 when all are
 Succeeded, else 1. Interrupting it stops nothing. A job with a backfill or catch-up under way exits 3.
 More than 1,000 ticks need --yes, and more than 10,000 are refused.
 
 With --cancel it ends the backfill or catch-up under way, on the record: no more of its ticks are
-started, and one that runs goes on. `+"`cronfence status`"+` shows who ended it, why and what was left.
+started, and one that runs goes on. ` + "`cronfence status`" + ` shows who ended it, why and what was left.
 
 With --json it writes one document: scheduler, job, ticks (that are to run), passedOver, first, last,
 until, version (the guard's: its runs have higher fences), message; with --wait outcomes too, a
-number by outcome; with --cancel the job's status afterwards.`,
+number by outcome; with --cancel the job's status afterwards.`
+
+func newBackfillCommand() *cobra.Command {
+	var o operated
+	b := backfillOptions{sleep: sleep}
+	cmd := o.command("backfill JOB", "Run planned ticks of the past, one at a time",
+		backfillHelp,
 		`  cronfence backfill report --from 2026-09-01T00:00:00Z --to 2026-09-07T00:00:00Z --dry-run
   cronfence backfill report --from 2026-09-01T00:00:00+02:00 --to 2026-09-02T00:00:00+02:00 --wait
   cronfence backfill report --cancel --reason 'wrong range'`,

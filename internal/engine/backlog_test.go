@@ -28,10 +28,10 @@ func tenMinutely(t *testing.T, changes ...func(*schema.Spec)) (*testworld.World,
 	return w, spec
 }
 
-// backfill asks for the ticks between two clocks of the day.
-func backfill(t *testing.T, w *testworld.World, from, to time.Duration) {
+// backfill asks for the ticks from midnight on, for as long as is given.
+func backfill(t *testing.T, w *testworld.World, to time.Duration) {
 	t.Helper()
-	_, _, err := w.Engine().Backfill(t.Context(), "cleanup", schema.MillisOf(testworld.Midnight.Add(from)), schema.MillisOf(testworld.Midnight.Add(to)))
+	_, _, err := w.Engine().Backfill(t.Context(), "cleanup", schema.MillisOf(testworld.Midnight), schema.MillisOf(testworld.Midnight.Add(to)))
 	must(t)(nil, err)
 }
 
@@ -52,10 +52,10 @@ func TestARefusedStartEndsTheBacklogOnTheRecordAndBurnsNoMoreTicks(t *testing.T)
 	for name, refused := range map[string]func(w *testworld.World){
 		"of its first tick": func(w *testworld.World) {
 			w.Runs.FailStart = refusal
-			backfill(t, w, 0, 11*time.Hour)
+			backfill(t, w, 11*time.Hour)
 		},
 		"at the end of another run": func(w *testworld.World) {
-			backfill(t, w, 0, 11*time.Hour)
+			backfill(t, w, 11*time.Hour)
 			w.Runs.FailStart = refusal
 			must(t)(w.Succeed(runOf(*w.RowOf("cleanup", w.Guard("cleanup").Run.Tick))))
 		},
@@ -79,7 +79,7 @@ func TestARefusedStartEndsTheBacklogOnTheRecordAndBurnsNoMoreTicks(t *testing.T)
 func TestARefusedPlannedStartBurnsNoTickOfTheBacklog(t *testing.T) {
 	w, spec := tenMinutely(t)
 	must(t)(w.Engine().Pause(t.Context(), "cleanup", guard.Pause{By: "me", Why: "x"}))
-	backfill(t, w, 0, time.Hour)
+	backfill(t, w, time.Hour)
 	must(t)(w.Engine().Resume(t.Context(), "cleanup"))
 	w.Runs.FailStart = fmt.Errorf("%w: AccessDeniedException", machine.ErrPermanent)
 	w.At("12:10:00")
@@ -103,7 +103,7 @@ func TestTakenNamesBurnOneTickOfTheBacklogASweep(t *testing.T) {
 		must(t)(nil, w.Runs.Start(t.Context(), spec.Machine, run, `{"fence":7}`))
 		w.Runs.End(run, machine.Succeeded, "")
 	}
-	backfill(t, w, 0, time.Hour)
+	backfill(t, w, time.Hour)
 	if g := w.Guard("cleanup"); backfilled(t, w)[guard.Failed] != 1 || g.Backlog == nil || g.Backlog.Left != 6 {
 		t.Errorf("%v, backlog %+v: want one tick Failed", backfilled(t, w), g.Backlog)
 	}
@@ -112,7 +112,7 @@ func TestTakenNamesBurnOneTickOfTheBacklogASweep(t *testing.T) {
 func TestABackfillWhoseTimeIsOverIsEndedOnTheRecord(t *testing.T) {
 	w, _ := tenMinutely(t)
 	must(t)(w.Engine().Pause(t.Context(), "cleanup", guard.Pause{By: "me", Why: "x"}))
-	backfill(t, w, 0, time.Hour)
+	backfill(t, w, time.Hour)
 	w.Clock = w.Clock.Add(31 * 24 * time.Hour)
 	must(t)(w.Engine().Resume(t.Context(), "cleanup"))
 	w.Sweep("cleanup")
@@ -124,7 +124,7 @@ func TestABackfillWhoseTimeIsOverIsEndedOnTheRecord(t *testing.T) {
 // Under another schedule the cursor would stand for other ticks than those that were asked for.
 func TestABackfillEndsOnTheRecordWithItsSchedule(t *testing.T) {
 	w, spec := tenMinutely(t)
-	backfill(t, w, 0, time.Hour)
+	backfill(t, w, time.Hour)
 	spec.Schedule = "cron(0/20 * * * ? *)"
 	must(t)(nil, w.Engine().Introduce(t.Context(), spec))
 	g := w.Guard("cleanup")
@@ -158,7 +158,7 @@ func finish(t *testing.T, w *testworld.World, end func(row guard.Row)) (sweeps i
 func TestARepeatedBackfillRunsWhatDidNotSucceedBefore(t *testing.T) {
 	w, _ := tenMinutely(t)
 	succeed := func(row guard.Row) { must(t)(w.Succeed(runOf(row))) }
-	backfill(t, w, 0, 30*time.Minute)
+	backfill(t, w, 30*time.Minute)
 	finish(t, w, func(row guard.Row) {
 		if row.At.Time().Minute() == 10 {
 			succeed(row)
@@ -234,7 +234,7 @@ func TestABackfillUpToNowLeavesOutTicksThatMayStillCome(t *testing.T) {
 // come to its end.
 func TestABackfillUnderReplaceTakesTurnsWithPlannedTicks(t *testing.T) {
 	w, spec := tenMinutely(t, func(s *schema.Spec) { s.Overlap, s.GraceSeconds = policy.Replace, 30 })
-	backfill(t, w, 0, 30*time.Minute)
+	backfill(t, w, 30*time.Minute)
 	planned := map[guard.Outcome]int{}
 	for range 100 { // of a minute
 		for range 2 {
@@ -272,7 +272,7 @@ func TestABackfillUnderAllowRunsBesidePlannedRunsOneAtATime(t *testing.T) {
 	w.At("12:10:00")
 	live := w.Tick(spec, "12:10")
 	w.At("12:10:30")
-	backfill(t, w, 0, 20*time.Minute)
+	backfill(t, w, 20*time.Minute)
 	w.Sweep("cleanup")
 	if got := backfilled(t, w); got[guard.Running] != 1 || len(got) != 1 {
 		t.Fatalf("%v: want one run of the backfill beside the planned one", got)
