@@ -4,7 +4,30 @@ import (
 	"context"
 
 	"github.com/cronfence/cronfence/pkg/guard"
+	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
+
+// deleteGuard deletes the guard, unless every row is gone too while a run goes on: then nothing would
+// tell the job from one that never ran.
+func (w *World) deleteGuard() {
+	if w.guard == nil || w.rows() == 0 && w.history.alive() {
+		return
+	}
+	w.faults.struck(GuardDeleted)
+	w.history.forgetGuard(w)
+	w.mem.Delete(simJob, schema.GuardSK)
+	w.guard = nil
+}
+
+// deleteRow deletes a row, unless it is the last witness of what goes on.
+func (w *World) deleteRow() {
+	known := w.guard != nil && w.guard.Ready || w.rows() > 1
+	if tick, ok := w.history.someRow(w); ok && (known || !w.history.alive()) {
+		w.faults.struck(RowDeleted)
+		w.history.forgetRow(w, tick)
+		w.mem.Delete(simJob, schema.TickSK(tick))
+	}
+}
 
 // someRow draws a row to be deleted, most often one of the newest.
 func (h *history) someRow(w *World) (string, bool) {

@@ -7,7 +7,6 @@ import (
 	"github.com/cronfence/cronfence/internal/engine"
 	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/pkg/guard"
-	"github.com/cronfence/cronfence/pkg/guard/schema"
 )
 
 // outsideFault is something that people do behind the protocol's back: once the guard does what they
@@ -87,21 +86,9 @@ func (w *World) doOutside(o *outsideFault) {
 	}
 	switch o.fault {
 	case GuardDeleted:
-		// With the guard and every row gone nothing tells the job from one that never ran.
-		if w.guard == nil || w.rows() == 0 && w.history.alive() {
-			return
-		}
-		w.faults.struck(o.fault)
-		w.history.forgetGuard(w)
-		w.mem.Delete(simJob, schema.GuardSK)
-		w.guard = nil
+		w.deleteGuard()
 	case RowDeleted:
-		known := w.guard != nil && w.guard.Ready || w.rows() > 1
-		if tick, ok := w.history.someRow(w); ok && (known || !w.history.alive()) {
-			w.faults.struck(o.fault)
-			w.history.forgetRow(w, tick)
-			w.mem.Delete(simJob, schema.TickSK(tick))
-		}
+		w.deleteRow()
 	case Redeployed:
 		if spec := redeploy(w.rng, *w.plan.Spec); spec.Check() == nil && spec != *w.plan.Spec {
 			w.faults.struck(o.fault)
