@@ -38,7 +38,7 @@ not on record yet within their start deadline and five minutes.
 The command ends once the cursor is on the guard; the backfill goes on without it, for 30 days
 at the most. It ends before if the job's schedule is edited, since its ticks are then others, and if
 one of its runs cannot be started, such as for a missing permission; mend that and ask again.
-` + "`cronfence status`" + ` shows what was not run and why.
+` + "`cronfence status`" + ` shows what was not run and why, and the log has a line of level ERROR.
 
 With --wait it shows how far it has come and returns when all ticks have ended: 0 when all are
 Succeeded, else 1. Interrupting it stops nothing. A job with a backfill or catch-up under way exits 3.

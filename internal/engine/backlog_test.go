@@ -73,6 +73,29 @@ func TestARefusedStartEndsTheBacklogOnTheRecordAndBurnsNoMoreTicks(t *testing.T)
 		if g.Backlog != nil || g.Run != nil || g.BacklogEnd == nil || !strings.Contains(g.BacklogEnd.Why, "AccessDeniedException") {
 			t.Errorf("%s: backlog %+v, end %+v: want it ended with the reason", name, g.Backlog, g.BacklogEnd)
 		}
+		if n := told(w, "backlog ended"); n != 1 {
+			t.Errorf("%s: told %d times of its end, want once", name, n)
+		}
+	}
+}
+
+// told counts what was told of, to the world or in the log.
+func told(w *testworld.World, what string) int {
+	n := w.Lines(what)
+	for _, x := range w.Told {
+		if x.What == what {
+			n++
+		}
+	}
+	return n
+}
+
+func TestABackfillThatAPersonEndsIsNoneToWarnOf(t *testing.T) {
+	w, _ := tenMinutely(t)
+	backfill(t, w, time.Hour)
+	must(t)(w.Engine().EndBacklog(t.Context(), "cleanup", "me", "hasty"))
+	if told(w, "backlog ended") != 0 {
+		t.Errorf("told %+v", w.Told)
 	}
 }
 

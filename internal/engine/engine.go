@@ -139,6 +139,11 @@ func (e *Engine) observe(d guard.Decision) {
 	if d.Next != nil {
 		e.Observe.Given(*d.Next)
 	}
+	end, ended := d.Commit.Writes[0].Patch.Set.Get("backlogEnd").(*guard.BacklogEnd)
+	if ended && end.By == guard.Itself { // whoever asked for it has gone
+		err := fmt.Errorf("%s, up to %d ticks from %s to %s not run: %s", end.Kind, end.Left, end.Next, end.To, end.Why)
+		e.warn(d.Commit.Job, "", "backlog ended", err)
+	}
 }
 
 func (e *Engine) warn(job, run, what string, err error) {
