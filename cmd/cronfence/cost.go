@@ -68,6 +68,8 @@ beside usdPerMonth of an alternative belongs usdPerMonth - usdPerMonthWatching.`
 	flags.DurationVar(&o.renewal, "renewal", 0, "time between two beats (default: 30s)")
 	flags.Float64Var(&o.skipShare, "skip-share", 0, "share of the ticks that are skipped, 0 to 1 (default: what schedule and run time come to)")
 	flags.BoolVar(&o.json, "json", false, "write one JSON document")
+	completeFlag(cmd, "overlap", policy.Skip.String(), policy.Allow.String())
+	completeFlag(cmd, "target", cost.Targets...)
 	return cmd
 }
 
@@ -109,6 +111,18 @@ func (o costOptions) read() (schedule.Schedule, cost.Job, error) {
 	return s, job, nil
 }
 
+// policy is one of those whose ticks are estimated.
+func (o costOptions) policy() (policy.Overlap, error) {
+	overlap, err := policy.ParseOverlap(o.overlap)
+	switch {
+	case err != nil || overlap != policy.Skip && overlap != policy.Allow:
+		return overlap, usagef("--overlap %q: must be skip or allow: what a tick costs that waits is not estimated; runs cost what they do with skip", o.overlap)
+	case overlap == policy.Allow && o.skipShare > 0:
+		return overlap, usagef("--skip-share %v: must be left out with --overlap allow, which skips none", o.skipShare)
+	}
+	return overlap, nil
+}
+
 // job is all but its ticks.
 func (o costOptions) job() (cost.Job, error) {
 	none := cost.Job{}
@@ -120,14 +134,9 @@ func (o costOptions) job() (cost.Job, error) {
 	case math.IsNaN(o.skipShare) || o.skipShare > 1 || o.skipShare < 0:
 		return none, usagef("--skip-share %v: must be 0 to 1", o.skipShare)
 	}
-	overlap, err := policy.ParseOverlap(o.overlap)
-	switch {
-	case err != nil:
-		return none, usagef("--overlap: %w", err)
-	case overlap != policy.Skip && overlap != policy.Allow:
-		return none, usagef("--overlap %v: must be skip or allow: what a tick costs that waits is not estimated; runs cost what they do with skip", overlap)
-	case overlap == policy.Allow && o.skipShare > 0:
-		return none, usagef("--skip-share %v: must be left out with --overlap allow, which skips none", o.skipShare)
+	overlap, err := o.policy()
+	if err != nil {
+		return none, err
 	}
 	job := cost.Job{RunTime: o.runTime, MaxRunTime: o.maxRun, Target: cost.DefaultTarget(o.runTime), Overlap: overlap, ChainStates: o.chainStates, Lease: o.lease, Renewal: o.renewal}
 	if o.target != "" {

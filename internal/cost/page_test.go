@@ -83,7 +83,7 @@ func commands(*testing.T) string {
 func short(d time.Duration) string {
 	text := d.String()
 	for _, none := range []string{"0s", "0m"} {
-		if rest, cut := strings.CutSuffix(text, none); cut && strings.HasSuffix(rest, "m") || strings.HasSuffix(rest, "h") {
+		if rest, cut := strings.CutSuffix(text, none); cut && strings.ContainsAny(rest[len(rest)-1:], "hm") {
 			text = rest
 		}
 	}
