@@ -26,11 +26,10 @@ func outcomeIsTrue(_ *history, w *World, o *observation) string {
 			if what := e.unstarted(o); what != "" {
 				return what
 			}
-		case x.phase == working && !(x.fenced && x.stopSent):
+		case x.phase != closed && x.fenced && x.stopSent && taken(e.outcome): // its end need not be awaited
+		case x.phase == working:
 			return fmt.Sprintf("%s goes on and is recorded as %s", e.run, e.outcome)
-		case x.phase == working && !taken(e.outcome):
-			return fmt.Sprintf("%s was stopped and is recorded as %s", e.run, e.outcome)
-		case x.phase != working && !x.cameTo(e.outcome):
+		case !x.cameTo(e.outcome):
 			return fmt.Sprintf("%s ended as %v and is recorded as %s", e.run, x.came(), e.outcome)
 		}
 	}
