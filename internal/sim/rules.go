@@ -107,13 +107,13 @@ func beatsEnd(_ *history, _ *World, o *observation) string {
 }
 
 // liveIsCounted: each run of policy Allow is counted when it begins, and counted off with its end,
-// by the very commit; as long as one is, no run is given the guard, but for those of a backlog under
-// that policy. Somebody who deletes a row takes it from both; see guard.NoneLive.
+// by the very commit; as long as one is, no run is given the guard, but for first attempts of a
+// backlog under that policy. Somebody who deletes a row takes it from both; see guard.NoneLive.
 func liveIsCounted(_ *history, _ *World, o *observation) string {
 	if o.commit == nil || o.before == nil || o.before.Version == o.after.Version {
 		return "" // the guard was not written: it was made anew since that run began
 	}
-	if acquires(o) && o.before.Live > 0 && (o.after.Spec.Overlap != policy.Allow || planned(o.after.Run.Tick)) {
+	if acquires(o) && o.before.Live > 0 && (o.after.Spec.Overlap != policy.Allow || o.after.Run.Attempt > 1 || planned(o.after.Run.Tick)) {
 		return fmt.Sprintf("%s is given the guard while %d runs beside it are counted", o.after.Run.ID, o.before.Live)
 	}
 	want, counted := o.before.Live, false
