@@ -51,6 +51,16 @@ func TestChainsOwnStatesArePaidOnEverySide(t *testing.T) {
 	}
 }
 
+// docs/cost.md says from when on.
+func TestLongRunsAreDearerHereThanTemporalsActions(t *testing.T) {
+	for run := time.Minute; run <= 15*time.Minute; run += time.Second {
+		e := cost.Of(cost.Job{TicksPerMonth: 1, RunTime: run, MaxRunTime: time.Hour})
+		if dearer := e.USDPerMillionRuns > e.Alternatives[0].USDPerMillionRuns; dearer != (run >= 90*time.Second) {
+			t.Errorf("runs of %v: %v here, %v there", run, e.USDPerMillionRuns, e.Alternatives[0].USDPerMillionRuns)
+		}
+	}
+}
+
 func TestAlternativesAreAsTheirPagesCount(t *testing.T) {
 	for _, c := range []struct {
 		run                           time.Duration
