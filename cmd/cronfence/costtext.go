@@ -65,7 +65,7 @@ func howMany(n float64, what string) string {
 }
 
 func writeCostLines(out io.Writer, e cost.Estimate) error {
-	table := newColumns(out, column{name: "ITEM"}, column{name: "A RUN"}, column{name: "A SKIP"}, column{name: "A MONTH", spare: 1},
+	table := newColumns(out, column{name: "ITEM"}, column{name: "A RUN"}, column{name: "A SKIP", spare: 3}, column{name: "A MONTH", spare: 1},
 		column{name: "USD A UNIT", spare: 2}, column{name: "USD, 1M RUNS"}, column{name: "USD A MONTH"})
 	for _, l := range e.Lines {
 		err := table.add(l.Item, units(l.PerRun), units(l.PerSkip), units(l.PerMonth), units(l.UnitPriceUSD), usd(l.USDPerMillionRuns), usd(l.USDPerMonth))
