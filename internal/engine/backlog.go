@@ -18,7 +18,7 @@ type Backfilling struct {
 // PlanBackfill finds the planned ticks between two instants, both included, that cannot come by
 // themselves any more. How many are passed over it leaves open.
 func PlanBackfill(g guard.Guard, from, to, now guard.Millis) (Backfilling, error) {
-	p, err := PlannedBy(g)
+	p, err := PlannedBefore(g)
 	if err != nil {
 		return Backfilling{}, err
 	}
@@ -32,7 +32,7 @@ func PlanBackfill(g guard.Guard, from, to, now guard.Millis) (Backfilling, error
 
 // CountPassed counts the ticks that a backfill passes over.
 func (e *Engine) CountPassed(ctx context.Context, g guard.Guard, b *Backfilling) error {
-	p, err := PlannedBy(g)
+	p, err := PlannedBefore(g)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,8 @@ func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard, now guard.Mill
 	if err != nil {
 		return guard.BacklogTick{}, err
 	}
-	if t, err = e.findTick(ctx, g.Job, *g.Backlog, p); err != nil {
+	b := *g.Backlog
+	if t, err = e.findTick(ctx, g.Job, b, p.Anchored(b.To)); err != nil { // it keeps its phase whatever the spec
 		return guard.BacklogTick{}, err
 	}
 	if t.At != 0 {
@@ -116,7 +117,7 @@ func (e *Engine) backlogTick(ctx context.Context, g *guard.Guard, now guard.Mill
 }
 
 // findTick reads on what is on record of a backlog's ticks until it knows which is next.
-func (e *Engine) findTick(ctx context.Context, job string, b guard.Backlog, p Planned) (t guard.BacklogTick, err error) {
+func (e *Engine) findTick(ctx context.Context, job string, b guard.Backlog, p guard.Planned) (t guard.BacklogTick, err error) {
 	var gaps []guard.Gap
 	if b.Kind == guard.CatchUp {
 		if gaps, err = e.Store.Gaps(ctx, job, guard.TickID(guard.Scheduled, b.Next), guard.TickID(guard.Scheduled, b.To), 0); err != nil {

@@ -1,12 +1,15 @@
 package engine_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/cronfence/cronfence/internal/dispatch"
 	"github.com/cronfence/cronfence/internal/testworld"
+	"github.com/cronfence/cronfence/pkg/guard"
 	"github.com/cronfence/cronfence/pkg/guard/schema"
+	"github.com/cronfence/cronfence/pkg/policy"
 )
 
 // ticks delivers every tick of a rate from the first one on, until three o'clock, with a sweep
@@ -70,5 +73,77 @@ func TestMissedTicksOfARateAreThoseOfItsPhase(t *testing.T) {
 	gaps := gapsOf(t, w)
 	if len(gaps) == 0 || schema.TickID(gaps[0].From.Time()) != "2026-09-07T02:11:00Z" {
 		t.Errorf("gaps %v: want them to begin with 02:11", gaps)
+	}
+}
+
+// hourly is a rate that ticked until so long before noon; its spec, though not its schedule, was
+// edited behind noon.
+func hourly(t *testing.T, until string, before func(w *testworld.World, spec schema.Spec)) *testworld.World {
+	t.Helper()
+	w, spec := testworld.New(t, nil), testworld.Spec("cleanup", "rate(1 hour)")
+	spec.CatchUp = policy.CatchUpLatest
+	w.Established(spec, until)
+	w.At("12:00:05")
+	before(w, spec)
+	spec.StartDeadlineSeconds += 60
+	w.At("12:17:03")
+	must(t)(nil, w.Engine().Introduce(t.Context(), spec))
+	return w
+}
+
+// backlogTicks lets what is left of a backlog run, and returns the ticks that it ever ran.
+func backlogTicks(t *testing.T, w *testworld.World, k guard.Kind) (ticks []string) {
+	t.Helper()
+	for range 10 {
+		w.Clock = w.Clock.Add(time.Minute)
+		w.Sweep("cleanup")
+		if run := w.Guard("cleanup").Run; run != nil {
+			must(t)(w.Succeed(runOf(*w.RowOf("cleanup", run.Tick))))
+		}
+	}
+	page, err := w.Store.Store.Rows(t.Context(), guard.RowQuery{Job: "cleanup", From: string(k), To: string(k) + "~"})
+	must(t)(nil, err)
+	for _, row := range page.Rows {
+		ticks = append(ticks, row.Tick)
+	}
+	return ticks
+}
+
+func TestBacklogOfARateKeepsItsPhaseWhenTheSpecIsEdited(t *testing.T) {
+	at := func(clock string) guard.Millis {
+		tm, _ := time.Parse(time.RFC3339, "2026-09-07T"+clock+":00Z")
+		return schema.MillisOf(tm)
+	}
+	backfill := func(w *testworld.World, from, to string) {
+		_, _, err := w.Engine().Backfill(t.Context(), "cleanup", at(from), at(to))
+		must(t)(nil, err)
+	}
+	asked := hourly(t, "11:00", func(w *testworld.World, spec schema.Spec) {
+		must(t)(w.Succeed(w.Tick(spec, "12:00")))
+		backfill(w, "06:00", "08:00")
+		must(t)(w.Succeed(runOf(*w.RowOf("cleanup", "backfill-2026-09-07T06:00:00Z"))))
+	})
+	behind := hourly(t, "11:00", func(w *testworld.World, spec schema.Spec) { must(t)(w.Succeed(w.Tick(spec, "12:00"))) })
+	backfill(behind, "06:00", "08:00")
+	missed := hourly(t, "10:00", func(w *testworld.World, spec schema.Spec) { // 11:00 never came
+		w.Tick(spec, "12:00")
+		w.At("12:16:00")
+		w.Sweep("cleanup")
+		must(t)(w.Succeed(runOf(w.Row("cleanup", "12:00"))))
+	})
+	past := []string{"backfill-2026-09-07T06:00:00Z", "backfill-2026-09-07T07:00:00Z", "backfill-2026-09-07T08:00:00Z"}
+	for _, c := range []struct {
+		name string
+		w    *testworld.World
+		kind guard.Kind
+		want []string
+	}{
+		{"a backfill under way", asked, guard.Backfill, past},
+		{"one asked for behind the edit", behind, guard.Backfill, past},
+		{"a catch-up", missed, guard.CatchUp, []string{"catchup-2026-09-07T11:00:00Z"}},
+	} {
+		if got := backlogTicks(t, c.w, c.kind); !slices.Equal(got, c.want) {
+			t.Errorf("%s: ran %v, want %v", c.name, got, c.want)
+		}
 	}
 }

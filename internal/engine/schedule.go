@@ -67,27 +67,43 @@ func parse(key scheduleKey) (schedule.Schedule, error) {
 }
 
 // Planned answers the protocol's questions about a schedule.
-type Planned struct{ schedule.Schedule }
+type Planned struct {
+	schedule.Schedule
+	since guard.Millis // no tick is known to be planned before
+}
 
 var _ guard.Planned = Planned{}
 
 // PlannedBy returns the plan of a guard's job. A rate has its phase from the ticks on record; where
-// none of this spec is, its first tick comes at the latest an interval after the spec was seen.
+// none of this spec is, nothing is known of those before it, and its first tick comes at the latest
+// an interval after the spec was seen.
 func PlannedBy(g guard.Guard) (Planned, error) {
+	s, err := ScheduleOf(*g.Spec)
+	switch {
+	case err != nil:
+		return Planned{}, fmt.Errorf("job %s: %w", g.Job, err)
+	case g.LastTick < g.SpecSince && isRate(*g.Spec):
+		return Planned{s.Anchored((g.SpecSince - 1).Time()), g.SpecSince}, nil
+	}
+	return Planned{Schedule: s.Anchored(g.LastTick.Time())}, nil
+}
+
+// PlannedBefore returns the plan of a guard's job as it was for what is on record: a rate goes on
+// with the phase of the last tick of a spec before.
+func PlannedBefore(g guard.Guard) (Planned, error) {
 	s, err := ScheduleOf(*g.Spec)
 	if err != nil {
 		return Planned{}, fmt.Errorf("job %s: %w", g.Job, err)
 	}
-	anchor := g.LastTick
-	if anchor < g.SpecSince {
-		anchor = g.SpecSince - 1 // before the spec: it is no tick that was to be expected
-	}
-	return Planned{s.Anchored(anchor.Time())}, nil
+	return Planned{Schedule: s.Anchored(g.LastTick.Time())}, nil
 }
+
+// isRate tells whether the schedule has its phase from its ticks, as only a rate has.
+func isRate(spec schema.Spec) bool { return strings.HasPrefix(spec.Schedule, "rate(") }
 
 // Next implements guard.Planned.
 func (p Planned) Next(after guard.Millis) guard.Millis {
-	t, ok := p.Schedule.Next(after.Time())
+	t, ok := p.Schedule.Next(max(after, p.since-1).Time())
 	if !ok {
 		return 0
 	}
@@ -97,7 +113,7 @@ func (p Planned) Next(after guard.Millis) guard.Millis {
 // Prev implements guard.Planned.
 func (p Planned) Prev(before guard.Millis) guard.Millis {
 	t, ok := p.Schedule.Prev(before.Time())
-	if !ok {
+	if !ok || schema.MillisOf(t) < p.since {
 		return 0
 	}
 	return schema.MillisOf(t)
@@ -105,12 +121,12 @@ func (p Planned) Prev(before guard.Millis) guard.Millis {
 
 // Count implements guard.Planned.
 func (p Planned) Count(after, to guard.Millis) int {
-	return p.Between(after.Time(), to.Time())
+	return p.Between(max(after, p.since-1).Time(), to.Time())
 }
 
 // Anchored implements guard.Planned.
 func (p Planned) Anchored(tick guard.Millis) guard.Planned {
-	return Planned{p.Schedule.Anchored(tick.Time())}
+	return Planned{Schedule: p.Schedule.Anchored(tick.Time())}
 }
 
 // interval is the time to the planned tick after one, in seconds.
@@ -140,13 +156,13 @@ func ScheduledDelivery(spec schema.Spec, tick string, now time.Time) (guard.Deli
 	if err != nil {
 		return guard.Delivery{}, err
 	}
-	p := Planned{s.Anchored(at)}
+	p := Planned{Schedule: s.Anchored(at)}
 	planned := schema.MillisOf(at)
 	d := guard.Delivery{
 		Spec: spec, Kind: guard.Scheduled, Tick: schema.TickID(at), At: planned,
 		Prev: p.Prev(planned), Interval: p.interval(planned),
 	}
-	if strings.HasPrefix(spec.Schedule, "rate(") { // only a rate has its phase from its ticks
+	if isRate(spec) {
 		d.Floor = p.Prev(schema.MillisOf(now).Add(-spec.Window()))
 	}
 	return d, nil
@@ -163,6 +179,6 @@ func ManualDelivery(spec schema.Spec, by string, now time.Time) (guard.Delivery,
 	tick := guard.ManualID(at)
 	return guard.Delivery{
 		Spec: spec, Kind: guard.Manual, Tick: tick, At: at, By: by,
-		Interval: int64(Planned{s}.IntervalOf(tick) / time.Second),
+		Interval: int64(Planned{Schedule: s}.IntervalOf(tick) / time.Second),
 	}, nil
 }

@@ -103,7 +103,7 @@ func (e *Engine) sweepShared(ctx context.Context, g *guard.Guard, _ guard.Millis
 		return g, err
 	}
 	if g.Live > 0 { // not every run was counted off: nobody may have looked for longer than that
-		if open, err = e.settleOpenShared(ctx, g, 0); err != nil || open {
+		if open, err = e.settleOpenShared(ctx, g, since.Add(-openFor)); err != nil || open {
 			return g, err
 		}
 	}
@@ -179,7 +179,7 @@ func (e *Engine) Introduce(ctx context.Context, spec schema.Spec) error {
 	floor := guard.Millis(0)
 	if s, err := ScheduleOf(spec); err != nil {
 		return err
-	} else if prev := (Planned{s}).Prev(e.now().Add(-spec.Window())); prev != 0 {
+	} else if prev := (Planned{Schedule: s}).Prev(e.now().Add(-spec.Window())); prev != 0 {
 		floor = prev
 	}
 	dec, ok := guard.Expect(spec, g, floor, e.NewToken(), e.now())

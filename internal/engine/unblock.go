@@ -91,7 +91,7 @@ func (e *Engine) openRows(ctx context.Context, g guard.Guard) ([]guard.Row, erro
 	var open []guard.Row
 	since := e.now().Add(-g.Spec.Window() - g.Spec.MachineTimeout() - openFor)
 	if g.Spec.Retries > 0 { // another attempt may begin so much later than its tick
-		p, err := PlannedBy(g)
+		p, err := PlannedBefore(g)
 		if err != nil {
 			return nil, err
 		}

@@ -133,9 +133,9 @@ func (a *accounting) backlog() *Backlog {
 		if n == 0 {
 			continue
 		}
-		from := gap.To
+		from, planned := gap.To, a.planned.Anchored(gap.To)
 		for range n - 1 {
-			from = a.planned.Prev(from)
+			from = planned.Prev(from)
 		}
 		next := Backlog{Kind: CatchUp, Next: from, To: gap.To, Left: n, Until: a.now.Add(spec.CatchUpWindow())}
 		if b != nil && spec.CatchUp == policy.CatchUpAll { // behind what is left of the ones before
@@ -152,7 +152,7 @@ func (a *accounting) backlog() *Backlog {
 // longer if the two adjoin.
 func (a *accounting) write(last *GapRef, gap Gap) (Write, GapRef) {
 	ref, w := GapRef{gap.From, gap.To, gap.Count}, Write{Absent: true}
-	if last != nil && a.planned.Prev(gap.From) == last.To {
+	if last != nil && a.planned.Anchored(gap.From).Prev(gap.From) == last.To {
 		ref.From, ref.Count = last.From, last.Count+gap.Count
 		w = Write{OrAbsent: true, If: []Cond{{"to", Is, last.To}}} // it may have been deleted
 	}

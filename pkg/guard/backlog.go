@@ -91,7 +91,7 @@ func (b Backlog) from(at Millis, p Planned, gaps []Gap) Millis {
 	}
 	for _, gap := range gaps {
 		if gap.To >= at {
-			return p.Next(max(at, gap.From) - 1)
+			return p.Anchored(gap.To).Next(max(at, gap.From) - 1)
 		}
 	}
 	return 0

@@ -104,8 +104,8 @@
 //   - Ticks never come: once start deadline and delivery grace are over they are recorded as
 //     Missed, neighbours as one gap. LastTick never passes a tick that may still come. A rate has
 //     its phase from its ticks; until the first of a spec its next is expected an interval after
-//     the spec was seen, at the latest, so where a schedule was changed up to an interval may pass
-//     without a Missed.
+//     the spec was seen, at the latest, so where a spec was changed up to an interval may pass without
+//     a Missed. What lies before, a backlog's ticks among it, keeps the phase that it had.
 //   - A backfill's ticks fail: they are on record, and the backfill goes on. Asked for again, it runs
 //     those that no backfill before it brought to a success, under ids, and so runs, of their own.
 //     A tick that may still come by itself is not backfilled. Under Replace planned ticks wait for a
@@ -141,7 +141,8 @@
 //
 //   - Exactly-once effects. A paused process can still try to write late. The fence is what
 //     makes the write fail, so only writes that check it are protected.
-//   - Anything about runs of policy Allow beyond their record.
+//   - Anything about runs of policy Allow beyond their record; and that stays open for one that said
+//     nothing of its end if nobody sweeps for a week beyond the longest run.
 //   - The guard and the open row of a run both deleted while it works: nobody can know of it.
 //   - A metric point of every outcome: it is written behind the commit, by whoever made it, and a
 //     process that dies between the two writes none. Overdue and the report are of the table.
