@@ -36,7 +36,9 @@ func (d *desk) act(a ops.Act) (err error) {
 	return err
 }
 
-func ahead(by time.Duration) ops.Clock { return func() (time.Duration, bool) { return by, true } }
+func between(least, most time.Duration) ops.Clock {
+	return func() (ops.Ahead, bool) { return ops.Ahead{Least: least, Most: most}, true }
+}
 
 // A job that is held, paused and has a backfill: every act has something to do.
 func busy(t *testing.T) *desk {
@@ -64,13 +66,15 @@ func TestAWrongClockDecidesNoAct(t *testing.T) {
 		"the backfill's end":   {ops.Act{EndBacklog: &ops.EndBacklogRequest{By: "alice", Reason: "x"}}, true},
 	} {
 		c.act.Job = "cleanup"
-		for off, want := range map[time.Duration]string{
-			4 * time.Minute:           "this machine's clock is 4m0s ahead of that of DynamoDB, and may be off by 5s at the most",
-			-5_600 * time.Millisecond: "this machine's clock is 6s behind that of DynamoDB",
+		for off, want := range map[ops.Ahead]string{
+			{Least: 4*time.Minute - 12*time.Second, Most: 4 * time.Minute}:    "this machine's clock is at least 3m48s ahead of that of DynamoDB, and may be off by 5s at the most",
+			{Least: -7 * time.Second, Most: -5_690 * time.Millisecond}:        "this machine's clock is at least 5.6s behind that of DynamoDB",
+			{Least: 5_001 * time.Millisecond, Most: 6_001 * time.Millisecond}: "this machine's clock is at least 5s ahead of",
+			{Least: -time.Minute, Most: -5*time.Second - 1*time.Millisecond}:  "this machine's clock is at least 5s behind",
 		} {
 			d := busy(t)
 			d.Store.Reset()
-			d.op.Clock = ahead(off)
+			d.op.Clock = between(off.Least, off.Most)
 			_, preview := d.op.Preview(t.Context(), c.act)
 			err := d.act(c.act)
 			var refused *guard.Refusal
@@ -90,15 +94,61 @@ func TestAWrongClockDecidesNoAct(t *testing.T) {
 	}
 }
 
-func TestAClockWithinHalfTheMarginOrUnknownActs(t *testing.T) {
-	for name, clock := range map[string]ops.Clock{
-		"the most that is let through": ahead(guard.Margin / 2), "as far behind": ahead(-guard.Margin / 2),
-		"nothing known": func() (time.Duration, bool) { return time.Hour, false },
+func TestAClockThatMayBeRightActs(t *testing.T) {
+	const limit = guard.Margin / 2
+	for name, c := range map[string]struct {
+		clock ops.Clock
+		reads int // of the guard before the act: one more where the first leaves it open
+	}{
+		"exact":                        {between(-time.Second, 0), 1},
+		"the most that is let through": {between(limit-time.Second, limit), 1},
+		"as far behind":                {between(-limit, -limit+time.Second), 1},
+		"perhaps too far ahead":        {between(limit, limit+time.Second), 2},
+		"perhaps too far behind":       {between(-limit-time.Second, -limit), 2},
+		"slow answers, right or not":   {between(-12*time.Second, 11*time.Second), 2},
+		"no Date":                      {func() (ops.Ahead, bool) { return ops.Ahead{Least: time.Hour, Most: time.Hour}, false }, 1},
+		"that of the records":          {nil, 1},
 	} {
+		base := busy(t)
+		base.Store.Reset()
+		if err := base.act(ops.Act{Job: "cleanup", Resume: true}); err != nil {
+			t.Fatal(err)
+		}
 		d := busy(t)
-		d.op.Clock = clock
+		d.Store.Reset()
+		d.op.Clock = c.clock
 		if err := d.act(ops.Act{Job: "cleanup", Resume: true}); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if got := d.Store.Reads - base.Store.Reads + 1; got != c.reads {
+			t.Errorf("%s: %d reads of the guard, want %d", name, got, c.reads)
+		}
+	}
+}
+
+// The connection took 11 s, and the answer over it a moment: the second read knows better.
+func TestASlowConnectionIsReadOverOnceMore(t *testing.T) {
+	slow := ops.Ahead{Least: -12 * time.Second, Most: 11 * time.Second}
+	for name, c := range map[string]struct {
+		second  ops.Ahead
+		refused bool
+	}{
+		"right":  {ops.Ahead{Least: -time.Second, Most: 10 * time.Millisecond}, false},
+		"ahead":  {ops.Ahead{Least: 8 * time.Second, Most: 9 * time.Second}, true},
+		"behind": {ops.Ahead{Least: -9 * time.Second, Most: -8 * time.Second}, true},
+	} {
+		d := busy(t)
+		d.Store.Reset()
+		d.op.Clock = func() (ops.Ahead, bool) {
+			if d.Store.Reads < 2 {
+				return slow, true
+			}
+			return c.second, true
+		}
+		err := d.act(ops.Act{Job: "cleanup", Resume: true})
+		var refused *guard.Refusal
+		if errors.As(err, &refused) != c.refused || !c.refused && err != nil {
+			t.Errorf("%s: %v, want it refused: %v", name, err, c.refused)
 		}
 	}
 }
@@ -107,13 +157,24 @@ func TestDoctorFindsAWrongClockAndReadsGoOn(t *testing.T) {
 	d := busy(t)
 	d.op.Around = &around{deployed: map[string]bool{"cleanup": true}}
 	for _, c := range []struct {
-		clock            ops.Clock
-		found, unchecked int
-	}{{ahead(time.Minute), 1, 0}, {ahead(time.Second), 0, 0}, {func() (time.Duration, bool) { return 0, false }, 0, 1}, {nil, 0, 0}} {
+		clock     ops.Clock
+		found     int
+		unchecked string
+	}{
+		{between(time.Minute, time.Minute+time.Second), 1, ""},
+		{between(0, time.Second), 0, ""},
+		{between(-12*time.Second, 11*time.Second), 0, "DynamoDB's last answer tells only that it is between -12s and 11s ahead"},
+		{func() (ops.Ahead, bool) { return ops.Ahead{}, false }, 0, "no answer of DynamoDB has a date"},
+		{nil, 0, ""},
+	} {
 		d.op.Clock = c.clock
 		x := d.doctor()
-		if n := strings.Count(kinds(x), ops.FoundClock); n != c.found || len(x.Unchecked) != c.unchecked {
-			t.Errorf("%s, unchecked %+v: want %d and %d", kinds(x), x.Unchecked, c.found, c.unchecked)
+		why := ""
+		for _, u := range x.Unchecked {
+			why += u.Why
+		}
+		if n := strings.Count(kinds(x), ops.FoundClock); n != c.found || why != c.unchecked {
+			t.Errorf("%s, unchecked %+v: want %d and %q", kinds(x), x.Unchecked, c.found, c.unchecked)
 		}
 		must(d.op.Status(t.Context(), "cleanup"))
 	}

@@ -134,8 +134,9 @@
 // in its lease until LeaseUntil by its clock, and others take over only past LeaseUntil plus
 // margin by theirs. A clock that is off by more can make two runs believe they are trusted at
 // once; the fence still orders their writes. Lambda keeps the clocks of the functions. Nobody keeps
-// that of a person's machine: what the command line does by it is refused if it is more than half
-// the margin from the Date of the answer to its read of the guard.
+// that of a person's machine: what the command line does by it is refused if the Date of the answer
+// to its read of the guard shows it off by more than half the margin, whatever the answer's way took.
+// An answer without a Date refuses nothing.
 //
 // # What is not guaranteed
 //

@@ -8,20 +8,23 @@ import (
 
 	"github.com/aws/smithy-go/middleware"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
+
+	"github.com/cronfence/cronfence/internal/ops"
 )
 
 // clock measures how far this machine's clock is ahead of a service's, at every answer of it: the
 // answer's Date lies between the instants at which the request was sent and the answer was there.
+// Looking up names, connecting and TLS lie between them too, so it is kept how far apart they are.
 type clock struct {
 	now  func() time.Time
-	last atomic.Pointer[time.Duration]
+	last atomic.Pointer[ops.Ahead]
 }
 
 // Ahead is an ops.Clock.
-func (c *clock) Ahead() (ahead time.Duration, known bool) {
+func (c *clock) Ahead() (ahead ops.Ahead, known bool) {
 	last := c.last.Load()
 	if last == nil {
-		return 0, false
+		return ops.Ahead{}, false
 	}
 	return *last, true
 }
@@ -37,9 +40,8 @@ func (c *clock) measure(ctx context.Context, in middleware.DeserializeInput, nex
 	there := c.now()
 	if answer, ok := out.RawResponse.(*smithyhttp.Response); ok && answer != nil && answer.Response != nil {
 		if date, err := http.ParseTime(answer.Header.Get("Date")); err == nil {
-			date = date.Add(time.Second / 2) // it has whole seconds: within half a second of the truth
-			ahead := sent.Add(there.Sub(sent) / 2).Sub(date)
-			c.last.Store(&ahead)
+			// A Date of :01 was written before :02.
+			c.last.Store(&ops.Ahead{Least: sent.Sub(date.Add(time.Second)), Most: there.Sub(date)})
 		}
 	}
 	return out, metadata, err
