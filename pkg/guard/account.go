@@ -70,8 +70,8 @@ func (g Guard) withNamed(rows []Row, complete bool) []Row {
 		named = append(named, Row{Kind: w.Kind, At: w.Planned})
 	}
 	for _, row := range named {
-		i, there := slices.BinarySearchFunc(rows, row.At, func(r Row, at Millis) int { return cmp.Compare(r.At, at) })
-		if row.Kind == Scheduled && !there && (complete || i < len(rows)) {
+		i, _ := slices.BinarySearchFunc(rows, row.At, func(r Row, at Millis) int { return cmp.Compare(r.At, at) })
+		if complete || i < len(rows) { // else there are ticks before it that were not read
 			rows = slices.Insert(slices.Clone(rows), i, row)
 		}
 	}

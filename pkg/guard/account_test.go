@@ -314,3 +314,46 @@ func TestAccountingFitsOneTransactionAndGoesOn(t *testing.T) {
 		t.Errorf("%d gaps, record up to %v: want %d up to %v", missed, g.LastTick, ticks/2, minute(ticks-1))
 	}
 }
+
+// phased is a plan whose ticks show its phase, as those of a rate do.
+type phased struct{ period, phase Millis }
+
+func (p phased) Next(after Millis) Millis {
+	return (after-p.phase)/p.period*p.period + p.phase + p.period
+}
+
+func (p phased) Prev(before Millis) Millis { return (before-1-p.phase)/p.period*p.period + p.phase }
+
+func (p phased) Count(after, to Millis) int {
+	return max(0, int((to-p.phase)/p.period-(after-p.phase)/p.period))
+}
+
+func (p phased) Anchored(tick Millis) Planned { return phased{p.period, tick % p.period} }
+
+func TestWhatIsMissedBehindARowHasItsPhase(t *testing.T) {
+	const ten = Millis(600_000)
+	for name, c := range map[string]struct {
+		since Millis // of the spec
+		want  Millis // the first that is missed
+	}{
+		"a row of this spec":       {minute(3), minute(13)},
+		"a row of the spec before": {minute(3) + 1, minute(5)},
+	} {
+		g := accountable(policy.CatchUpNone, 0)
+		g.SpecSince = c.since
+		dec, ok := Account(g, scheduled(3), true, phased{ten, minute(5) % ten}, "token", minute(15+20)+1)
+		if !ok || len(dec.Gaps) != 1 || dec.Gaps[0].From != c.want {
+			t.Errorf("%s: %v, want a gap from %s", name, dec.Gaps, c.want)
+		}
+	}
+}
+
+// A tick that the guard names says nothing of those before it that were not read.
+func TestNoTickIsMissedThatWasNotRead(t *testing.T) {
+	g := accountable(policy.CatchUpNone, 0)
+	g.Run = &RunRef{ID: "r", Tick: TickID(Scheduled, minute(3)), Planned: minute(3)}
+	dec, _ := Account(g, scheduled(0), false, minutely, "token", minute(30))
+	if len(dec.Gaps) > 0 || dec.Guard.LastTick != minute(0) {
+		t.Errorf("gaps %v, on record up to %s: want none, up to %s", dec.Gaps, dec.Guard.LastTick, minute(0))
+	}
+}
