@@ -27,17 +27,21 @@ const backfillHelp = `Puts a cursor over the planned ticks between two instants,
 are run one at a time, the oldest first, whenever nothing else wants the guard: planned ticks and
 ticks that wait come first. Where a run takes longer than what is left until the next planned tick,
 planned ticks and the backfill take turns, so some planned ticks meet a run of the backfill. Under
-policy Replace they wait for it and do not replace it; under Allow it runs beside them.
+policy Replace they wait for it and do not replace it; under Allow it runs beside them and beside
+what lingers of them, one of its own at a time.
 
 Each is run whatever became of the planned tick of that instant, under an id of its own,
 backfill-TICK, which the job's function finds in its run object. A backfill that is asked for again
 passes over ticks of which an earlier one succeeded and runs the others again, as backfill-TICK-2 and
-so on; the answer says how many. Ticks that may still come by themselves are left out: those that are
-not on record yet within their start deadline and five minutes.
+so on; the answer says how many. That one succeeded is known as long as it is on record, for 90 days
+if the scheduler's retention is not set: after that it runs again. One that the earlier backfill is
+still running is run again if it fails. Ticks that may still come by themselves are left out: those
+that are not on record yet within their start deadline and five minutes.
 
 The command ends once the cursor is on the guard; the backfill goes on without it, for 30 days
 at the most. It ends before if the job's schedule is edited, since its ticks are then others, and if
-one of its runs cannot be started, such as for a missing permission; mend that and ask again.
+one of its runs cannot be started, such as for a missing permission; mend that and ask again. Where
+that is the first, started at once, the command fails and says so.
 ` + "`cronfence status`" + ` shows what was not run and why, and the log has a line of level ERROR.
 
 With --wait it shows how far it has come and returns when all ticks have ended: 0 when all are

@@ -13,6 +13,7 @@ type Backfilling struct {
 	Planned  int          // ticks
 	Passed   int          // of them: an earlier backfill succeeded, so they are passed over
 	Coming   int          // ticks besides, behind them, that may still come by themselves
+	Version  int64        // of the guard once it is put there: its runs have higher fences
 }
 
 // PlanBackfill finds the planned ticks between two instants, both included, that cannot come by
@@ -37,6 +38,7 @@ func (e *Engine) CountPassed(ctx context.Context, g guard.Guard, b *Backfilling)
 		return err
 	}
 	q := backlogRows(g.Job, guard.Backfill, b.From, b.To)
+	q.Limit = 0 // all of them are read, from afar too: in as few pages as can be
 	for b.Passed = 0; ; {
 		page, err := e.Store.Rows(ctx, q)
 		if err != nil {
@@ -54,7 +56,8 @@ func (e *Engine) CountPassed(ctx context.Context, g guard.Guard, b *Backfilling)
 }
 
 // Backfill queues the planned ticks between two instants, both included, to be run one at a
-// time behind everything else the job does.
+// time behind everything else the job does, and starts the first if nothing stands in its way. It
+// returns the guard as it is afterwards.
 func (e *Engine) Backfill(ctx context.Context, job string, from, to guard.Millis) (g guard.Guard, b Backfilling, err error) {
 	g, err = e.change(ctx, job, func(g guard.Guard) (guard.Decision, error) {
 		now := e.now()
@@ -69,8 +72,18 @@ func (e *Engine) Backfill(ctx context.Context, job string, from, to guard.Millis
 	if err != nil {
 		return g, b, err
 	}
-	_, err = e.sweepBacklog(ctx, &g, e.deadline())
-	return g, b, err
+	b.Version = g.Version
+	if _, err = e.sweepBacklog(ctx, &g, e.deadline()); err != nil {
+		return g, b, err
+	}
+	swept, err := e.Store.Guard(ctx, job) // a start that is refused ends it
+	if err != nil {
+		return g, b, fmt.Errorf("read guard of %s: %w", job, err)
+	}
+	if swept == nil {
+		return g, b, &ErrUnknownJob{job}
+	}
+	return *swept, b, nil
 }
 
 // EndBacklog ends a backfill or catch-up under way. One of its ticks that runs goes on.

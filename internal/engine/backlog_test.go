@@ -1,13 +1,10 @@
 package engine_test
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/internal/testworld"
@@ -178,64 +175,6 @@ func finish(t *testing.T, w *testworld.World, end func(row guard.Row)) (sweeps i
 	return sweeps
 }
 
-func TestARepeatedBackfillRunsWhatDidNotSucceedBefore(t *testing.T) {
-	w, _ := tenMinutely(t)
-	succeed := func(row guard.Row) { must(t)(w.Succeed(runOf(row))) }
-	backfill(t, w, 30*time.Minute)
-	finish(t, w, func(row guard.Row) {
-		if row.At.Time().Minute() == 10 {
-			succeed(row)
-			return
-		}
-		must(t)(w.Fail(runOf(row), "OutOfStock", ""))
-	})
-	from, to := schema.MillisOf(testworld.Midnight), schema.MillisOf(testworld.Midnight.Add(50*time.Minute))
-	n := w.Runs.Started
-	_, b, err := w.Engine().Backfill(t.Context(), "cleanup", from, to)
-	if err != nil || b.Planned != 6 || b.Passed != 1 {
-		t.Errorf("%+v, %v: want six ticks, one of them passed over", b, err)
-	}
-	var ran []string
-	finish(t, w, func(row guard.Row) {
-		ran = append(ran, row.Tick)
-		succeed(row)
-	})
-	want := []string{
-		"backfill-2026-09-07T00:00:00Z-2", "backfill-2026-09-07T00:20:00Z-2", "backfill-2026-09-07T00:30:00Z-2",
-		"backfill-2026-09-07T00:40:00Z", "backfill-2026-09-07T00:50:00Z",
-	}
-	if diff := cmp.Diff(want, ran); diff != "" || w.Runs.Started != n+5 {
-		t.Errorf("%d executions, ran (-want +got):\n%s", w.Runs.Started-n, diff)
-	}
-	var refused *guard.Refusal
-	if _, _, err := w.Engine().Backfill(t.Context(), "cleanup", from, to); !errors.As(err, &refused) || !strings.Contains(refused.Reason, "succeeded in an earlier backfill") {
-		t.Errorf("error %v: want it refused, since nothing is left to be run", err)
-	}
-}
-
-func TestPassingOverTicksThatSucceededTakesNoSweepEach(t *testing.T) {
-	w, _ := tenMinutely(t)
-	at := func(n int) guard.Millis {
-		return schema.MillisOf(testworld.Midnight.Add(time.Duration(n-1000) * 10 * time.Minute))
-	}
-	for n := range 500 { // each was tried twice
-		for again, outcome := range []guard.Outcome{guard.Failed, guard.Succeeded} {
-			tick := guard.AgainID(guard.Backfill, at(n), again)
-			must(t)(nil, w.Store.Store.Commit(t.Context(), guard.Commit{Job: "cleanup", Writes: []guard.Write{{
-				SK: schema.TickSK(tick), Absent: true,
-				Patch: guard.Patch{Set: guard.Fields{{Name: "tick", Value: tick}, {Name: "at", Value: at(n)}, {Name: "kind", Value: guard.Backfill}, {Name: "outcome", Value: outcome}}},
-			}}}))
-		}
-	}
-	_, b, err := w.Engine().Backfill(t.Context(), "cleanup", at(0), at(501))
-	if err != nil || b.Planned != 502 || b.Passed != 500 {
-		t.Fatalf("%+v, %v: want 500 of 502 ticks passed over", b, err)
-	}
-	if g := w.Guard("cleanup"); g.Run == nil || g.Run.Tick != guard.TickID(guard.Backfill, at(500)) || g.Backlog.Left != 1 {
-		t.Errorf("run %+v, backlog %+v: want the first tick that did not succeed", g.Run, g.Backlog)
-	}
-}
-
 // The tick of 12:10 is on its way: a backfill up to now must not run it beside itself.
 func TestABackfillUpToNowLeavesOutTicksThatMayStillCome(t *testing.T) {
 	w, spec := tenMinutely(t)
@@ -286,6 +225,18 @@ func TestABackfillUnderReplaceTakesTurnsWithPlannedTicks(t *testing.T) {
 	}
 	if got := backfilled(t, w); got[guard.Succeeded] != 4 || len(got) != 1 || planned[guard.Succeeded] < 5 {
 		t.Errorf("backfilled %v, %d planned: want all four, and planned ticks in between", got, planned[guard.Succeeded])
+	}
+}
+
+func TestABackfillUnderAllowWaitsForNoWorkThatLingersOfPlannedRuns(t *testing.T) {
+	w, spec := tenMinutely(t, func(s *schema.Spec) {
+		s.Overlap, s.Beats, s.RenewalSeconds, s.DrainSeconds = policy.Allow, false, 0, 900
+	})
+	w.At("12:10:00")
+	must(t)(w.Fail(w.Tick(spec, "12:10"), "States.Timeout", ""))
+	backfill(t, w, 20*time.Minute)
+	if got := backfilled(t, w); got[guard.Running] != 1 {
+		t.Errorf("%v, draining until %s: want the backfill under way", got, w.Guard("cleanup").DrainUntil)
 	}
 }
 

@@ -98,13 +98,29 @@ func (d *Direct) Backfill(ctx context.Context, r BackfillRequest) (BackfillResul
 	}
 	sending, cancel := d.sending(ctx)
 	defer cancel()
-	put, b, err := d.Engine.Backfill(sending, r.Job, schema.MillisOf(r.From), schema.MillisOf(r.To))
+	g, b, err := d.Engine.Backfill(sending, r.Job, schema.MillisOf(r.From), schema.MillisOf(r.To))
 	if err != nil {
 		return res, d.explain(ctx, err)
 	}
-	res.Version = put.Version
-	res.tell(put, b, d.now())
-	return res, nil
+	res.Version = b.Version
+	res.tell(g, b, d.now())
+	return res, d.overAlready(ctx, g)
+}
+
+// overAlready is the error of a backfill that is over before it is told of, since Step Functions
+// refused its first run.
+func (d *Direct) overAlready(ctx context.Context, g guard.Guard) error {
+	if g.Backlog != nil || g.Run != nil || g.Last == nil {
+		return nil
+	}
+	row, err := d.Engine.Store.Row(ctx, g.Job, g.Last.Tick)
+	if err != nil {
+		return fmt.Errorf("read tick %s of %s: %w", g.Last.Tick, g.Job, err)
+	}
+	if row == nil || row.Kind != guard.Backfill || row.Outcome != guard.Failed {
+		return nil
+	}
+	return fmt.Errorf("the backfill of %s is over already: %s", g.Job, startedText(*row, true))
 }
 
 // EndBacklog implements Operator.
@@ -136,7 +152,7 @@ func BacklogEndedText(s Status) string {
 
 // BackfillProgress is how far a backfill has come.
 type BackfillProgress struct {
-	Done, Of int    // ticks that ended, ticks in all
+	Done, Of int    // ticks that ended or were passed over, ticks in all
 	Running  string // tick; empty between two runs
 	Over     bool
 }
@@ -164,27 +180,32 @@ func WaitBackfill(ctx context.Context, op Operator, b BackfillResult, report fun
 }
 
 func progressOf(b BackfillResult, s Status) BackfillProgress {
-	p := BackfillProgress{Done: b.Ticks, Of: b.Ticks, Over: true}
+	all := b.Ticks + b.Passed
+	p := BackfillProgress{Done: all, Of: all, Over: true}
 	if l := s.Backlog; l != nil && l.Kind == guard.Backfill {
-		p.Done, p.Over = b.Ticks-l.Left, false
+		p.Done, p.Over = all-l.Left, false
 	}
 	if h := s.Holder; h != nil {
 		if kind, at := guard.KindOf(h.Tick); kind == guard.Backfill && !at.Time().Before(b.First) && !at.Time().After(b.Last) {
 			p.Running, p.Over = h.Tick, false
-			p.Done--
+			p.Done = max(0, p.Done-1) // it may be an earlier one's, of a tick that was not come to yet
 		}
 	}
 	return p
 }
 
-// outcomesOf counts the outcomes of a backfill's ticks, not those of an earlier one.
+// outcomesOf counts the outcomes of a backfill's ticks, not those of an earlier one, but for a run of
+// it that went on and succeeded after all.
 func outcomesOf(ctx context.Context, op Operator, b BackfillResult) (map[guard.Outcome]int, error) {
-	counts := map[guard.Outcome]int{}
+	counts, asked := map[guard.Outcome]int{}, b.Until.Add(-guard.BackfillWindow)
 	for e, err := range op.History(ctx, HistoryQuery{Job: b.Job, Since: b.First, Kind: guard.Backfill}) {
 		if err != nil {
 			return nil, err
 		}
-		if !e.At.After(b.Last) && e.Fence > b.Version {
+		if e.At.After(b.Last) {
+			continue
+		}
+		if e.Fence > b.Version || e.Outcome == guard.Succeeded && !e.EndedAt.Before(asked) {
 			counts[e.Outcome]++
 		}
 	}

@@ -2,11 +2,13 @@ package ops_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/cronfence/cronfence/internal/machine"
 	"github.com/cronfence/cronfence/internal/ops"
 	"github.com/cronfence/cronfence/internal/testworld"
 	"github.com/cronfence/cronfence/pkg/guard"
@@ -66,7 +68,13 @@ func TestARepeatedBackfillTellsWhatItPassesOverAndWaitsForItsOwnRuns(t *testing.
 	ask := ops.BackfillRequest{Job: "cleanup", From: testworld.Midnight.Add(time.Hour), To: d.Clock}
 	wait := func() (ops.BackfillResult, map[guard.Outcome]int) {
 		b := must(d.op.Backfill(ctx, ask))
-		return b, must(ops.WaitBackfill(ctx, d.op, b, func(ops.BackfillProgress) {}, sleep))
+		last := -1
+		return b, must(ops.WaitBackfill(ctx, d.op, b, func(p ops.BackfillProgress) {
+			if p.Of != 7 || p.Done < last || p.Over != (p.Done == 7) {
+				t.Errorf("%+v after %d done: want it go up to all seven", p, last)
+			}
+			last = p.Done
+		}, sleep))
 	}
 	if b, got := wait(); b.Ticks != 7 || b.Passed != 0 || got[guard.Failed] != 6 || got[guard.Succeeded] != 1 {
 		t.Errorf("got %+v, %v", b, got)
@@ -84,5 +92,48 @@ func TestARepeatedBackfillTellsWhatItPassesOverAndWaitsForItsOwnRuns(t *testing.
 	ask.To = testworld.Midnight.Add(90 * time.Minute)
 	if _, err := d.op.Preview(ctx, ops.Act{Job: "cleanup", Backfill: &ask}); err == nil || !strings.Contains(err.Error(), "succeeded in an earlier backfill") {
 		t.Errorf("a third time: got %v", err)
+	}
+}
+
+func TestABackfillWhoseFirstStartIsRefusedIsNotToldToGoOn(t *testing.T) {
+	for name, last := range map[string]time.Duration{"of many": 80 * time.Minute, "of one": time.Hour} {
+		d := newDesk(t)
+		d.Established(testworld.Spec("cleanup", "cron(0/10 * * * ? *)"), "02:00")
+		d.At("02:05:00")
+		d.Runs.FailStart = fmt.Errorf("no such machine: %w", machine.ErrPermanent)
+		_, err := d.op.Backfill(t.Context(), ops.BackfillRequest{Job: "cleanup", From: testworld.Midnight.Add(time.Hour), To: testworld.Midnight.Add(last)})
+		if err == nil || !strings.Contains(err.Error(), "the backfill of cleanup is over already: run cleanup-backfill20260907T010000Z-1 ended as Failed: Cronfence.StartRefused: no such machine") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// The run of the backfill before goes on and succeeds: it is not one that was not run.
+func TestWaitingForABackfillTakesInTheRunOfTheOneBefore(t *testing.T) {
+	d := newDesk(t)
+	d.Established(testworld.Spec("cleanup", "cron(0/10 * * * ? *)"), "02:00")
+	d.At("02:05:00")
+	ctx := t.Context()
+	ask := ops.BackfillRequest{Job: "cleanup", From: testworld.Midnight.Add(time.Hour), To: testworld.Midnight.Add(80 * time.Minute)}
+	must(d.op.Backfill(ctx, ask))
+	must(d.op.EndBacklog(ctx, ops.EndBacklogRequest{Job: "cleanup", By: "me", Reason: "a bug"}))
+	d.Clock = d.Clock.Add(time.Second)
+	b := must(d.op.Backfill(ctx, ask))
+	var told []string
+	outcomes, err := ops.WaitBackfill(ctx, d.op, b, func(p ops.BackfillProgress) {
+		told = append(told, fmt.Sprintf("%d of %d", p.Done, p.Of))
+	}, func(context.Context, time.Duration) error {
+		d.Clock = d.Clock.Add(time.Second)
+		if h := must(d.op.Status(ctx, "cleanup")).Holder; h != nil {
+			must(d.Succeed(reply(ops.RunResult{Job: "cleanup", Tick: h.Tick, Run: h.Run, Fence: h.Fence})))
+		}
+		d.sweep("cleanup")
+		return nil
+	})
+	if err != nil || outcomes[guard.Succeeded] != 3 || len(outcomes) != 1 {
+		t.Errorf("got %v, %v: want all three", outcomes, err)
+	}
+	if want := []string{"0 of 3", "1 of 3", "2 of 3", "3 of 3"}; !slices.Equal(told, want) {
+		t.Errorf("told %q, want %q", told, want)
 	}
 }

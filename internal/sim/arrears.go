@@ -38,8 +38,8 @@ func missedIsCaughtUp(_ *history, _ *World, o *observation) string {
 }
 
 // backlogEnds: a backlog is over once its last tick is on record. Where it cannot come to that, the
-// guard says so. Void where somebody deletes the row of one of its ticks, which is then run again in the
-// place of another.
+// guard says so. Void where somebody deletes the row of a tick that is caught up with, which is then run
+// again in the place of another.
 func backlogEnds(h *history, _ *World, o *observation) string {
 	if o.commit == nil || o.before == nil || o.before.Backlog == nil || o.after.Backlog != nil || o.after.BacklogEnd != o.before.BacklogEnd {
 		return ""
@@ -55,7 +55,7 @@ func backlogEnds(h *history, _ *World, o *observation) string {
 		}
 	}
 	for tick := range h.exempted {
-		if kind, _ := guard.KindOf(tick); kind == b.Kind {
+		if kind, _ := guard.KindOf(tick); kind == guard.CatchUp && b.Kind == kind {
 			return ""
 		}
 	}

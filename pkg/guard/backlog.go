@@ -71,14 +71,16 @@ type BacklogTick struct {
 	Next     Millis // the planned tick after it; 0 when there is none
 	Before   int    // how often it was run before, in vain
 	Done     bool   // there is nothing to be run of it and those before it: pass over them
-	GaveWay  int    // of those before it, how many would have been to be run
+	Passed   int    // of those before it, and it if Done, how many are on record and not run again
+	GaveWay  int    // and how many would have been to be run
 	// Due and Coming are the planned ticks around now: the last one, and the first to come. 0: there
 	// is none.
 	Due, Coming Millis
 }
 
 // over tells whether a row of the backlog's kind means that its tick is not to be run. A backfill
-// runs again what no backfill before it brought to a success.
+// runs again what no backfill before it brought to a success. One that is still running is not beside
+// itself.
 func (b Backlog) over(row Row) bool {
 	return b.Kind == CatchUp || row.Outcome == Succeeded || !row.Outcome.Final()
 }
@@ -112,6 +114,7 @@ func (b Backlog) Find(p Planned, rows []Row, gaps []Gap, known Millis) BacklogTi
 		t.At, t.Next, t.Before = t.Next, b.from(t.Next+1, p, gaps), before[t.Next]
 		switch t.Done = true; {
 		case over[t.At]:
+			t.Passed++
 		case t.GaveWay < b.GiveWay:
 			t.GaveWay++
 		default:
@@ -129,21 +132,24 @@ func (b Backlog) Find(p Planned, rows []Row, gaps []Gap, known Millis) BacklogTi
 // startBacklog starts the backlog's next tick on a guard that is free, or passes over it.
 func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 	b := g.Backlog
-	if b == nil || g.Waiting != nil || g.busy(now) || g.paused(now) {
+	if b == nil || t == (BacklogTick{}) { // the caller did not look: the sentinel will
 		return handOver{guard: g}
 	}
-	if t == (BacklogTick{}) { // the caller did not look: the sentinel will
-		return handOver{guard: g}
-	}
+	over := t.At == 0 && !t.Done || t.At > b.To || b.Kind == CatchUp && b.Left <= 0
 	switch {
-	case t.At == 0 && !t.Done || t.At > b.To || b.Left <= 0:
+	case !over && now > b.Until: // whatever keeps it waiting
+		return handOver{guard: g.endBacklog(Itself, EndOutOfTime, now)}
+	case g.Waiting != nil || g.busy(now) || g.paused(now):
+		return handOver{guard: g}
+	case over:
 		g.Backlog = nil
 		return handOver{guard: g}
-	case now > b.Until:
-		return handOver{guard: g.endBacklog(Itself, EndOutOfTime, now)}
 	}
 	left := *b
 	left.Next, left.GiveWay = t.Next, b.GiveWay-t.GaveWay
+	if b.Kind == Backfill {
+		left.Left = max(0, left.Left-t.Passed)
+	}
 	if t.Next == 0 {
 		left.Next = b.To + 1
 	}
@@ -154,7 +160,7 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 	if b.Kind == CatchUp && g.SpecHash == "" || !g.spares(t, now) {
 		return handOver{guard: g}
 	}
-	left.Left--
+	left.Left = max(0, left.Left-1)
 	g.Backlog = &left
 	row := Row{
 		Job: g.Job, Tick: AgainID(b.Kind, t.At, t.Before), At: t.At, Kind: b.Kind, Token: token,
@@ -166,10 +172,14 @@ func (g Guard) startBacklog(t BacklogTick, token string, now Millis) handOver {
 }
 
 // busy tells whether no run of the backlog may begin. Under policy Allow one begins beside the
-// planned runs, as any tick does, though never beside another of the backlog.
+// planned runs and what lingers of them, as any tick does, though never beside another of the
+// backlog.
 func (g Guard) busy(now Millis) bool {
 	if g.allows() {
-		g.Live = 0
+		g.Live, g.DrainUntil = 0, 0
+		if g.Last != nil && ofBacklog(g.Last.Tick) {
+			g.DrainUntil = g.Last.DrainUntil
+		}
 	}
 	return g.occupied(now)
 }
@@ -194,6 +204,16 @@ func ofBacklog(tick string) bool {
 	return kind == Backfill || kind == CatchUp
 }
 
+// ahead tells whether a tick that has just ended is one that the backlog has yet to come to: it was
+// asked for again while a run of an earlier backlog went on.
+func (b *Backlog) ahead(tick string) bool {
+	if b == nil {
+		return false
+	}
+	kind, at := KindOf(tick)
+	return kind == b.Kind && at >= b.Next && at <= b.To
+}
+
 // Itself is in whose name a backlog ends that nobody ended.
 const Itself = "cronfence"
 
@@ -204,14 +224,21 @@ const (
 	EndRefused   = "it could not be started"
 )
 
-// endBacklog ends a backlog on the record.
+// endBacklog ends a backlog on the record. One that ends by itself and has nothing left is over as any
+// other is; a person's reason is kept as it was given.
 func (g Guard) endBacklog(by, why string, now Millis) Guard {
 	b := g.Backlog
 	if b == nil {
 		return g
 	}
 	g.Backlog = nil
-	g.BacklogEnd = &BacklogEnd{Kind: b.Kind, Next: b.Next, To: b.To, Left: b.Left, By: by, Why: cut(why, maxWhy), At: now}
+	if by == Itself {
+		if b.Next > b.To || b.Kind == CatchUp && b.Left <= 0 {
+			return g
+		}
+		why = cut(why, maxWhy)
+	}
+	g.BacklogEnd = &BacklogEnd{Kind: b.Kind, Next: b.Next, To: b.To, Left: b.Left, By: by, Why: why, At: now}
 	return g
 }
 

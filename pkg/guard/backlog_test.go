@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -71,9 +72,9 @@ func TestBackfillRunsItsTicksOneByOneOldestFirst(t *testing.T) {
 func TestBacklogPassesOverWhatIsOnRecord(t *testing.T) {
 	b, from := backfilled(t)
 	next := b.next()
-	next.Done = true
+	next.Done, next.Passed = true, 1
 	d, ok := b.advanceBacklog(next)
-	if bl := b.guard().Backlog; !ok || d.Next != nil || bl.Next != from.Add(time.Minute) || bl.Left != 3 {
+	if bl := b.guard().Backlog; !ok || d.Next != nil || bl.Next != from.Add(time.Minute) || bl.Left != 2 {
 		t.Errorf("%+v, backlog %+v: want the cursor moved, nothing started", d, bl)
 	}
 	last := BacklogTick{At: from.Add(2 * time.Minute), Done: true} // nothing planned behind it
@@ -88,20 +89,23 @@ func TestBacklogEnds(t *testing.T) {
 	to := from.Add(2 * time.Minute)
 	until := t0.Add(BackfillWindow)
 	for name, c := range map[string]struct {
+		kind  Kind
 		tick  BacklogTick
 		left  int
 		now   Millis
 		ended bool
 	}{
-		"no tick left":     {BacklogTick{Next: to + 1}, 1, t0, true},
-		"last tick":        {BacklogTick{At: to}, 1, t0, false},
-		"tick past it":     {BacklogTick{At: to + 1}, 1, t0, true},
-		"as many as asked": {BacklogTick{At: from}, 0, t0, true},
-		"last of its time": {BacklogTick{At: from}, 1, until, false},
+		"no tick left":               {Backfill, BacklogTick{Next: to + 1}, 1, t0, true},
+		"last tick":                  {Backfill, BacklogTick{At: to}, 1, t0, false},
+		"tick past it":               {Backfill, BacklogTick{At: to + 1}, 1, t0, true},
+		"as many as a policy allows": {CatchUp, BacklogTick{At: from}, 0, t0, true},
+		"more than were counted":     {Backfill, BacklogTick{At: from}, 0, t0, false},
+		"last of its time":           {Backfill, BacklogTick{At: from}, 1, until, false},
+		"over and out of time":       {Backfill, BacklogTick{Next: to + 1}, 1, until + 1, true},
 	} {
 		b, _ := backfilled(t)
 		g := b.guard()
-		g.Backlog.Left = c.left
+		g.Backlog.Kind, g.Backlog.Left = c.kind, c.left
 		d, ok := AdvanceBacklog(g, c.tick, "x", c.now)
 		if !ok || (d.Guard.Backlog == nil) != c.ended || (d.Next == nil) != c.ended {
 			t.Errorf("%s: %+v: ended, want %v", name, d, c.ended)
@@ -147,6 +151,44 @@ func TestBacklogThatIsCutShortIsEndedOnTheRecord(t *testing.T) {
 	}
 }
 
+func TestBacklogWhoseTimeIsOverEndsWhateverKeepsItWaiting(t *testing.T) {
+	for name, change := range map[string]func(*Guard){
+		"held":         func(g *Guard) { g.Run = &RunRef{} },
+		"draining":     func(g *Guard) { g.DrainUntil = t0.Add(2 * BackfillWindow) },
+		"paused":       func(g *Guard) { g.Paused = &Pause{} },
+		"a tick waits": func(g *Guard) { g.Waiting = &Waiting{} },
+	} {
+		b, from := backfilled(t)
+		g := b.guard()
+		change(&g)
+		d, _ := AdvanceBacklog(g, BacklogTick{At: from}, "x", t0.Add(BackfillWindow)+1)
+		if d.Guard.Backlog != nil || d.Guard.BacklogEnd == nil || d.Guard.BacklogEnd.Why != EndOutOfTime {
+			t.Errorf("%s: backlog %+v, end %+v: want it ended", name, d.Guard.Backlog, d.Guard.BacklogEnd)
+		}
+	}
+}
+
+// Nothing of it was not run: the row says what became of its last tick.
+func TestBacklogWhoseLastStartIsRefusedIsOver(t *testing.T) {
+	b, from := backfilled(t)
+	d, _ := b.advanceBacklog(BacklogTick{At: from.Add(2 * time.Minute), Next: from.Add(3 * time.Minute), Passed: 2})
+	e := b.endOf(*d.Next, Failed)
+	e.Refused, e.Cause = true, "no such machine"
+	b.settle(e)
+	if g := b.guard(); g.Backlog != nil || g.BacklogEnd != nil {
+		t.Errorf("backlog %+v, end %+v: want it over, with nothing left to speak of", g.Backlog, g.BacklogEnd)
+	}
+}
+
+func TestTheReasonOfWhoEndsABacklogIsKeptWhole(t *testing.T) {
+	b, _ := backfilled(t)
+	why := strings.Repeat("ä", 160)
+	d, err := EndBacklog(b.guard(), "me", why, "x", b.now)
+	if err != nil || d.Guard.BacklogEnd.Why != why {
+		t.Errorf("%+v, %v", d.Guard.BacklogEnd, err)
+	}
+}
+
 func TestBacklogOutlivesWhatSaysNothingOfItsTicks(t *testing.T) {
 	for name, meet := range map[string]func(*bench){
 		"another spec of the same schedule": func(b *bench) {
@@ -187,6 +229,32 @@ func TestBacklogWaitsForEverythingElse(t *testing.T) {
 		if d, ok := AdvanceBacklog(g, c.tick, "x", t0); ok {
 			t.Errorf("%s: %+v: want the backlog left alone", name, d)
 		}
+	}
+}
+
+// Work that lingers of planned runs is beside them as they are beside each other.
+func TestBacklogUnderAllowWaitsForNoDrainButItsOwn(t *testing.T) {
+	const backlogRun, otherRun = "backfill-2026-09-07T00:59:00Z", "2026-09-07T01:58:00Z"
+	for name, c := range map[string]struct {
+		last *LastRun
+		want bool
+	}{
+		"of a shared run":            {nil, true},
+		"of a run before the edit":   {&LastRun{Tick: otherRun, DrainUntil: t0}, true},
+		"of its own":                 {&LastRun{Tick: backlogRun, DrainUntil: t0}, false},
+		"of one behind its own":      {&LastRun{Tick: backlogRun}, true},
+		"of one, its own being over": {&LastRun{Tick: backlogRun, DrainUntil: t0.Add(-time.Hour)}, true},
+	} {
+		b, from := backfilled(t)
+		g := b.guard()
+		g.Spec.Overlap, g.Last, g.DrainUntil = policy.Allow, c.last, t0.Add(time.Hour)
+		if d, _ := AdvanceBacklog(g, BacklogTick{At: from}, "x", t0); (d.Next != nil) != c.want {
+			t.Errorf("%s: started %+v, want %v", name, d.Next, c.want)
+		}
+	}
+	b := newBench(t, jobOf(policy.Skip, drains))
+	if b.settle(b.lingering(b.started(0), TimedOut)); b.guard().Last.DrainUntil != b.guard().DrainUntil || b.guard().DrainUntil == 0 {
+		t.Errorf("last %+v, drain until %s: want the run's own drain kept", b.guard().Last, b.guard().DrainUntil)
 	}
 }
 

@@ -107,14 +107,16 @@
 //     the spec was seen, at the latest, so where a spec was changed up to an interval may pass without
 //     a Missed. What lies before, a backlog's ticks among it, keeps the phase that it had.
 //   - A backfill's ticks fail: they are on record, and the backfill goes on. Asked for again, it runs
-//     those that no backfill before it brought to a success, under ids, and so runs, of their own.
+//     those that no backfill before it brought to a success, under ids, and so runs, of their own;
+//     where the rows of a success are deleted before their turn comes, TTL's doing too, those as well.
+//     One that a backfill before it is still running when it is asked for goes by what becomes of it.
 //     A tick that may still come by itself is not backfilled. Under Replace planned ticks wait for a
 //     backfill's run, or none that outlasts the interval would come to its end; under Allow a
-//     backlog's runs, one at a time, begin beside the planned ones.
+//     backlog's runs, one at a time, begin beside the planned ones and what lingers of them.
 //   - A backfill or catch-up cannot go on: its time is over, the schedule whose ticks they are is
 //     edited, or Step Functions refuses for good to start one of its runs. It is ended on the
 //     record, as a person ends it: the refused tick is Failed and no other is tried, since the
-//     cause is not the tick's.
+//     cause is not the tick's. Its time ends it even while something keeps it waiting.
 //   - A spec is edited: expectation begins anew; nothing becomes retroactive. A tick of the old
 //     schedule that is still on its way is decided as ever, although LastTick, which speaks for
 //     the new one, may have passed it; its row alone says whether it was decided before. If

@@ -61,7 +61,8 @@ func BackfillEnd(g Guard, now Millis) Millis {
 }
 
 // BackfillJob queues planned ticks of the past, to be run one at a time behind everything
-// else the job does. Of some an earlier backfill succeeded: they are passed over.
+// else the job does. Of some an earlier backfill succeeded: they are passed over where that is
+// still on record when their turn comes.
 func BackfillJob(g Guard, from, to Millis, planned, passed int, token string, now Millis) (Decision, error) {
 	switch {
 	case g.Backlog != nil:
@@ -74,7 +75,7 @@ func BackfillJob(g Guard, from, to Millis, planned, passed int, token string, no
 		return Decision{}, refusal("all %d ticks of job %s from %s to %s succeeded in an earlier backfill: nothing to run again", planned, g.Job, from, to)
 	}
 	want := g
-	want.Backlog = &Backlog{Kind: Backfill, Next: from, To: to, Left: planned - passed, Until: now.Add(BackfillWindow)}
+	want.Backlog = &Backlog{Kind: Backfill, Next: from, To: to, Left: planned, Until: now.Add(BackfillWindow)}
 	return changed(token, g, want), nil
 }
 

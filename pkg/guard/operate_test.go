@@ -104,7 +104,7 @@ func TestBackfillIsOneAtATimeAndNotOfNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.do(d)
-	want := Backlog{Kind: Backfill, Next: t0 - 60_000, To: t0, Left: 2, Until: b.now.Add(30 * 24 * time.Hour)}
+	want := Backlog{Kind: Backfill, Next: t0 - 60_000, To: t0, Left: 5, Until: b.now.Add(30 * 24 * time.Hour)}
 	if g := b.guard(); *g.Backlog != want || g.TTL != 0 {
 		t.Errorf("backlog %+v, want %+v", g.Backlog, want)
 	}

@@ -156,7 +156,7 @@ type Backlog struct {
 	Kind Kind   `json:"kind"` // CatchUp or Backfill
 	Next Millis `json:"next"` // the next planned instant to look at
 	To   Millis `json:"to"`   // the last one
-	Left int    `json:"left"` // at most so many more
+	Left int    `json:"left"` // at most so many more; of a backfill all from Next to To, those to be passed over too
 	// GiveWay is how many of the next are not run, so that newer ones are.
 	GiveWay int    `json:"giveWay,omitempty"`
 	Until   Millis `json:"until"` // what has not run by then never does
@@ -180,4 +180,6 @@ type LastRun struct {
 	Tick    string `json:"tick"`
 	EndedAt Millis `json:"endedAt"`
 	RunTime int64  `json:"runTime,omitempty"` // milliseconds
+	// DrainUntil is when its own work can no longer be going on, as the guard's is of all runs'.
+	DrainUntil Millis `json:"drainUntil,omitempty"`
 }

@@ -154,7 +154,7 @@ func settleHolder(e End, g Guard, row Row, now Millis) Decision {
 	switch {
 	case e.Refused && ofBacklog(e.Tick): // as would be every tick behind it
 		h.guard = h.guard.endBacklog(Itself, fmt.Sprintf("%s: %s: %s", EndRefused, e.Tick, e.Cause), now)
-	case h.next == nil && len(h.ended) == 0:
+	case h.next == nil && len(h.ended) == 0 && !h.guard.Backlog.ahead(e.Tick): // else the sweep sees to it, by its outcome
 		h = h.guard.startBacklog(e.Backlog, e.Token, now)
 	}
 	writes := append([]Write{changedRow(row, want)}, h.writes...)
@@ -231,7 +231,8 @@ func (g Guard) release(e End, drain time.Duration, now Millis) Guard {
 	if kind, _ := KindOf(e.Tick); e.Outcome == Succeeded && kind != Backfill { // which makes up for no tick that is due
 		g.LastSuccessAt = ended
 	}
-	g.DrainUntil = max(g.DrainUntil, e.drained(drain, now))
+	g.Last.DrainUntil = e.drained(drain, now)
+	g.DrainUntil = max(g.DrainUntil, g.Last.DrainUntil)
 	return g
 }
 
