@@ -67,3 +67,29 @@ func TestPatchNamesAFieldOnceAndSetsNoZero(t *testing.T) {
 		}
 	}
 }
+
+func TestGuardThatIsMadeAnewKeepsTheDrainOfARunThatEnds(t *testing.T) {
+	spec := testSpec(policy.Skip, true)
+	spec.DrainSeconds = 300
+	row := Row{Job: spec.Job, Tick: "2026-09-07T02:00:00Z", At: t0, Kind: Scheduled, Outcome: Running, Run: "r", Fence: 7, Attempt: 1}
+	end := End{Job: spec.Job, Tick: row.Tick, Run: "r", Fence: 7, Attempt: 1, Outcome: TimedOut, EndedAt: minute(1), MayLinger: true, Token: "t"}
+	for name, c := range map[string]struct {
+		ready bool
+		until Millis // as the guard has it
+		want  Millis // 0: the row is finished alone
+	}{
+		"blocked":               {false, 0, minute(6)},
+		"blocked, as long":      {false, minute(6), 0},
+		"ready: its rows ended": {true, 0, 0},
+	} {
+		g := Guard{Job: spec.Job, Version: 3, Ready: c.ready, DrainUntil: c.until, Spec: &spec, SpecHash: spec.Hash()}
+		dec := Settle(end, &g, &row, minute(1))
+		var got Millis
+		if len(dec.Commit.Writes) == 2 {
+			got = g.Apply(dec.Commit.Writes[0].Patch).DrainUntil
+		}
+		if got != c.want || dec.Row.Outcome != TimedOut {
+			t.Errorf("%s: drain until %s and row %s, want %s and TimedOut", name, got, dec.Row.Outcome, c.want)
+		}
+	}
+}

@@ -84,3 +84,17 @@ func TestMessagesOfTheFirstVersionAreUnderstood(t *testing.T) {
 		}
 	}
 }
+
+func TestExecutionThatPutItsEndOnRecordHasNothingToAdd(t *testing.T) {
+	for output, want := range map[string]bool{
+		`{"run":"r"}`: true, `{}`: true, `{"run":"r","unsettled":{"Error":"E"}}`: false, `{"unsettled":null}`: false,
+		``: false, `null`: false, `[]`: false, `"done"`: false, `{`: false,
+	} {
+		if got := (StatusDetail{Status: "SUCCEEDED", Output: output}).SettledInside(); got != want {
+			t.Errorf("%q: %v, want %v", output, got, want)
+		}
+		if (StatusDetail{Status: "FAILED", Output: output}).SettledInside() {
+			t.Errorf("%q of a failed one", output)
+		}
+	}
+}
