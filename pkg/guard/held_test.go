@@ -111,3 +111,30 @@ func TestFieldsAreSetAndTakenOutWhereverTheyStand(t *testing.T) {
 		t.Errorf("the caller's own became %v", all)
 	}
 }
+
+func TestWritesAreFencedIfTheRunsOwnSpecAndTheOneThatStandsSaySo(t *testing.T) {
+	spec := testSpec(policy.Skip, true)
+	for _, c := range []struct{ run, stands, want bool }{{true, true, true}, {true, false, false}, {false, true, false}, {false, false, false}} {
+		spec.Fenced = c.stands
+		g := Guard{Spec: &spec, Run: &RunRef{Terms: Terms{Fenced: c.run}}}
+		if got := FencedHolder(g); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
+		if g.Run = nil; FencedHolder(g) {
+			t.Error("nobody's writes are fenced")
+		}
+	}
+}
+
+func TestOnlyABackfillsRepetitionIsNumbered(t *testing.T) {
+	const first = "backfill-2026-09-07T02:00:00Z"
+	for id, want := range map[string]bool{
+		first: true, first + "-2": true, first + "-13": true,
+		first + "-1": false, first + "-0": false, first + "-02": false, first + "-": false, first + "-x": false, first + "--2": false,
+		"catchup-2026-09-07T02:00:00Z-2": false, "manual-2026-09-07T02:00:00.000Z-2": false,
+	} {
+		if _, at := KindOf(id); at != 0 != want {
+			t.Errorf("%s: instant %s, want one %v", id, at, want)
+		}
+	}
+}
