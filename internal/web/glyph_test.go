@@ -3,6 +3,7 @@ package web_test
 import (
 	"context"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -11,21 +12,26 @@ import (
 	"github.com/cronfence/cronfence/pkg/guard"
 )
 
-// runner is an operator of a job that ran at every tick, so many times.
+// runner is an operator of a job that ran at every tick. A page that is left may still ask.
 type runner struct {
 	*many
+	ran atomic.Pointer[runs]
+}
+
+type runs struct {
 	ticks int
 	every time.Duration
 }
 
 func (r *runner) History(_ context.Context, q ops.HistoryQuery) iter.Seq2[ops.Entry, error] {
 	return func(yield func(ops.Entry, error) bool) {
-		for i := 1; i <= r.ticks; i++ {
-			at := r.now.Add(-time.Duration(i) * r.every)
+		ran := r.ran.Load()
+		for i := 1; i <= ran.ticks; i++ {
+			at := r.now.Add(-time.Duration(i) * ran.every)
 			tick := at.Format(time.RFC3339)
 			e := ops.Entry{
 				Job: q.Job, Tick: tick, At: at, Kind: guard.Scheduled, Outcome: guard.Succeeded, Final: true, Count: 1,
-				Run: "run-" + tick, ClaimedAt: at, StartedAt: at, EndedAt: at.Add(r.every / 2),
+				Run: "run-" + tick, ClaimedAt: at, StartedAt: at, EndedAt: at.Add(ran.every / 2),
 			}
 			if !yield(e, nil) {
 				return
@@ -68,7 +74,7 @@ func TestEveryShapeStandsWhereItsRunBegins(t *testing.T) {
 		{"7d", 7 * 24 * time.Hour, 80},
 		{"30d", 30 * 24 * time.Hour, 30},
 	} {
-		r.ticks, r.every = window.ticks, window.length/time.Duration(window.ticks+1)/time.Second*time.Second
+		r.ran.Store(&runs{window.ticks, window.length / time.Duration(window.ticks+1) / time.Second * time.Second})
 		for _, width := range []int64{1280, 400} {
 			b.View(width, 900, "light")
 			b.Go(d.server.URL() + "/jobs/test/job-000?window=" + window.name)
