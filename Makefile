@@ -25,7 +25,7 @@ e2e: .venv/stamp ## deploy the example on an emulator with the CDK, watch its ti
 
 proof: sim explore walks oracle fences chaos soak mutate load ## all the long runs below; docs/proof.md has their figures (needs hours)
 
-sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 44 ways (needs Go)
+sim: ## simulate a million schedules with faults and a year of ticks, break the protocol in 43 ways (needs Go)
 	go test -v -timeout 0 ./internal/sim -sim.n=1000000 -sim.mutants=all -sim.year
 
 STATES ?= 25000000

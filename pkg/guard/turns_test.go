@@ -71,3 +71,43 @@ func TestBacklogWithNothingLeftEndsWithoutARecordUnlessAPersonEndsIt(t *testing.
 		}
 	}
 }
+
+func TestBacklogFindsTheFirstTickThatIsToBeRun(t *testing.T) {
+	b := Backlog{Kind: Backfill, Next: minute(0), To: minute(3), Left: 4}
+	row := func(n int, o Outcome) Row {
+		return Row{Tick: TickID(Backfill, minute(n)), At: minute(n), Kind: Backfill, Outcome: o}
+	}
+	for name, c := range map[string]struct {
+		rows  []Row
+		known Millis
+		want  BacklogTick
+	}{
+		"nothing on record":   {nil, minute(3), BacklogTick{At: minute(0), Next: minute(1)}},
+		"two succeeded":       {[]Row{row(0, Succeeded), row(1, Succeeded)}, minute(3), BacklogTick{At: minute(2), Next: minute(3), Passed: 2}},
+		"one failed":          {[]Row{row(0, Failed)}, minute(3), BacklogTick{At: minute(0), Next: minute(1), Before: 1}},
+		"no more is known":    {[]Row{row(0, Succeeded), row(1, Succeeded)}, minute(1), BacklogTick{At: minute(1), Next: minute(2), Before: 1, Passed: 2, Done: true}},
+		"all of it succeeded": {[]Row{row(0, Succeeded), row(1, Succeeded), row(2, Succeeded), row(3, Succeeded)}, minute(3), BacklogTick{Next: minute(3) + 1}},
+	} {
+		if got := b.Find(minutely, c.rows, nil, c.known); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+func TestBacklogOfAJobWhoseScheduleIsGone(t *testing.T) {
+	for k, starts := range map[Kind]bool{CatchUp: false, Backfill: true} { // what was missed is missed; what a person asked for is not
+		spec := testSpec(policy.Skip, true)
+		g := Guard{
+			Job: spec.Job, Version: 1, Ready: true, Spec: &spec,
+			Backlog: &Backlog{Kind: k, Next: minute(-60), To: minute(-60), Left: 1, Until: minute(60)},
+		}
+		dec, ok := AdvanceBacklog(g, BacklogTick{At: minute(-60), Interval: 60}, "token", t0)
+		if ok && dec.Next != nil != starts || !ok && starts {
+			t.Errorf("%s: %v, %+v; want it started: %v", k, ok, dec.Next, starts)
+		}
+		g.SpecHash = spec.Hash()
+		if dec, ok = AdvanceBacklog(g, BacklogTick{At: minute(-60), Interval: 60}, "token", t0); !ok || dec.Next == nil {
+			t.Errorf("%s of a job that is there: nothing started", k)
+		}
+	}
+}
