@@ -78,14 +78,11 @@ var _ guard.Planned = Planned{}
 // none of this spec is, nothing is known of those before it, and its first tick comes at the latest
 // an interval after the spec was seen.
 func PlannedBy(g guard.Guard) (Planned, error) {
-	s, err := ScheduleOf(*g.Spec)
-	switch {
-	case err != nil:
-		return Planned{}, fmt.Errorf("job %s: %w", g.Job, err)
-	case g.LastTick < g.SpecSince && isRate(*g.Spec):
-		return Planned{s.Anchored((g.SpecSince - 1).Time()), g.SpecSince}, nil
+	p, err := PlannedBefore(g)
+	if err == nil && g.LastTick < g.SpecSince && isRate(*g.Spec) {
+		p = Planned{p.Schedule.Anchored((g.SpecSince - 1).Time()), g.SpecSince}
 	}
-	return Planned{Schedule: s.Anchored(g.LastTick.Time())}, nil
+	return p, err
 }
 
 // PlannedBefore returns the plan of a guard's job as it was for what is on record: a rate goes on
